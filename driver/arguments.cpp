@@ -45,9 +45,15 @@ template <class T> bool parse_whole(const std::string& text, T& value) {
   return error == std::errc() && stop == end && begin != end;
 }
 
+UsageError wrong_number(DType type, const std::string& name, const std::string& text) {
+  const std::string_view wanted = name_of(type); // begins with the sound of its first letter
+  const bool vowel = wanted.starts_with('i') || wanted.starts_with('f');
+  return UsageError(fmt::format("{}: '{}' is not {} {}", name, text, vowel ? "an" : "a", wanted));
+}
+
 template <class T> Scalar parse_int(DType type, const std::string& name, const std::string& text) {
   T value{};
-  if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
+  if (!parse_whole(text, value)) throw wrong_number(type, name, text);
   return Scalar::of(value);
 }
 
@@ -75,12 +81,12 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
     throw UsageError(fmt::format("{}: '{}' is not a device such as cpu:0", name, text));
   case DType::F32: {
     float value = 0; // straight to f32: by way of f64 it would be rounded twice
-    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
+    if (!parse_whole(text, value)) throw wrong_number(type, name, text);
     return Scalar::of(value);
   }
   default: {
     double value = 0;
-    if (!parse_whole(text, value)) throw UsageError(fmt::format("{}: '{}' is not an {}", name, text, name_of(type)));
+    if (!parse_whole(text, value)) throw wrong_number(type, name, text);
     return convert_scalar(DType::F64, type, Scalar::of(value));
   }
   }

@@ -28,7 +28,9 @@ inline constexpr const char* kStopCommand = "tl.stop";
 Json run_commands();
 struct RunRequest {
   std::vector<std::string> command;
-  std::string folder; // where it runs
+  std::string folder;              // where it runs
+  std::string input{};             // what it reads
+  std::string uri{}, expression{}; // of a line `#>> expr`: whose value is wanted
 };
 RunRequest run_request(Workspace& workspace, const Json& params);
 

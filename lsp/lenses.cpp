@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kRunCommand = "tl.run";
 constexpr const char* kTestCommand = "tl.test";
+constexpr const char* kValueCommand = "tl.value";
 
 // Where a program begins: `main`, or the first statement of a script that acts; invalid: it only declares.
 Span begin_of_program(const ast::File& file) {
@@ -23,7 +24,7 @@ Span begin_of_program(const ast::File& file) {
   return {};
 }
 
-Json lens(Workspace& workspace, const Document& document, Span span, const char* title, const char* command,
+Json lens(Workspace& workspace, const Document& document, Span span, const std::string& title, const char* command,
           Json arguments) {
   return {{"range", workspace.range(document.text, span.begin, span.end)},
           {"command", {{"title", title}, {"command", command}, {"arguments", std::move(arguments)}}}};
@@ -31,12 +32,17 @@ Json lens(Workspace& workspace, const Document& document, Span span, const char*
 
 } // namespace
 
-Json run_commands() { return {kRunCommand, kTestCommand, kStopCommand}; }
+Json run_commands() { return {kRunCommand, kTestCommand, kValueCommand, kStopCommand}; }
 
 Json code_lenses(Workspace& workspace, const Json& params) {
   Document& document = workspace.document(params);
-  const ast::File& file = workspace.analysis(document).tree;
+  const Analysis& analysis = workspace.analysis(document);
+  const ast::File& file = analysis.tree;
   Json all = Json::array();
+  for (const ValueLine& line : value_lines(analysis))
+    all.push_back(lens(workspace, document, line.span,
+                       workspace.values.of(document.uri, line.expression).value_or("value"), kValueCommand,
+                       {document.uri, line.expression}));
   if (const Span begin = begin_of_program(file); begin.valid())
     all.push_back(lens(workspace, document, begin, "run", kRunCommand, {document.uri}));
   for (const ast::Stmt* s : file.statements)
@@ -45,9 +51,25 @@ Json code_lenses(Workspace& workspace, const Json& params) {
   return all;
 }
 
+// The document as it is now, saved or not, which prints the value.
+static RunRequest value_request(Workspace& workspace, const Json& arguments) {
+  Document& document = workspace.document({{"textDocument", {{"uri", arguments.at(0)}}}});
+  const auto expression = arguments.at(1).get<std::string>();
+  const Analysis& analysis = workspace.analysis(document);
+  for (const ValueLine& line : value_lines(analysis))
+    if (line.expression == expression)
+      return {{"/proc/self/exe", "run", "-"},
+              workspace.roots.empty() ? "." : workspace.roots.front(),
+              program_with_value(analysis, line),
+              document.uri,
+              expression};
+  throw ResponseError(ErrorCode::InvalidParams, fmt::format("there is no line `#>> {}`", expression));
+}
+
 RunRequest run_request(Workspace& workspace, const Json& params) {
   const auto command = params.at("command").get<std::string>();
   const Json arguments = params.value("arguments", Json::array());
+  if (command == kValueCommand) return value_request(workspace, arguments);
   if (command != kRunCommand && command != kTestCommand)
     throw ResponseError(ErrorCode::InvalidParams, fmt::format("there is no command '{}'", command));
   const Document& document = workspace.document({{"textDocument", {{"uri", arguments.at(0)}}}});

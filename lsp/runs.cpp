@@ -1,4 +1,5 @@
 #include "lsp/runs.h"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -15,15 +17,31 @@ extern "C" char** environ;
 namespace tl::lsp {
 namespace {
 
-// In a group of its own, which can be ended with all that it starts. Reads nothing; both outputs go to `output`.
-pid_t spawn(const std::vector<std::string>& command, const std::string& folder, int output) {
+// A file without a name that holds the text. Throws std::system_error.
+int file_of(const std::string& text) {
+  const int file = ::memfd_create("program", MFD_CLOEXEC);
+  for (size_t at = 0; file >= 0 && at < text.size();) {
+    const ssize_t count = ::write(file, text.data() + at, text.size() - at);
+    if (count < 0 && errno != EINTR) {
+      const int error = errno;
+      ::close(file);
+      throw std::system_error(error, std::generic_category());
+    }
+    at += static_cast<size_t>(std::max<ssize_t>(count, 0));
+  }
+  if (file < 0 || ::lseek(file, 0, SEEK_SET) < 0) throw std::system_error(errno, std::generic_category());
+  return file;
+}
+
+// In a group of its own, which can be ended with all that it starts. Reads `input`; both outputs go to `output`.
+pid_t spawn(const std::vector<std::string>& command, const std::string& folder, int input, int output) {
   std::vector<char*> words;
   for (const std::string& word : command)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
@@ -40,14 +58,21 @@ pid_t spawn(const std::vector<std::string>& command, const std::string& folder, 
 
 } // namespace
 
-void Runs::start(const std::vector<std::string>& command, const std::string& folder) {
+void Runs::start(const std::vector<std::string>& command, const std::string& folder, const std::string& input) {
   stop();
+  const int file = file_of(input);
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    const int error = errno;
+    ::close(file);
+    throw std::system_error(error, std::generic_category());
+  }
   const std::lock_guard lock(mutex_);
   try {
-    process_ = spawn(command, folder, ends[1]);
+    process_ = spawn(command, folder, file, ends[1]);
+    ::close(file);
   } catch (const std::system_error&) {
+    ::close(file);
     ::close(ends[0]);
     ::close(ends[1]);
     throw;

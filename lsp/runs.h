@@ -22,8 +22,8 @@ public:
   ~Runs() { stop(); }
   Runs(const Runs&) = delete;
 
-  // Throws std::system_error where no process can be made.
-  void start(const std::vector<std::string>& command, const std::string& folder);
+  // The program reads `input`. Throws std::system_error where no process can be made.
+  void start(const std::vector<std::string>& command, const std::string& folder, const std::string& input);
   bool stop(); // false: nothing ran
 
 private:

@@ -171,15 +171,33 @@ private:
   Json execute(const Json& params) {
     if (params.at("command") == kStopCommand) return runs_.stop();
     const RunRequest request = run_request(workspace_, params);
+    runs_.stop();
+    if (request.expression.empty())
+      workspace_.values.stop();
+    else
+      workspace_.values.begin(request.uri, request.expression);
     try {
-      runs_.start(request.command, request.folder);
+      runs_.start(request.command, request.folder, request.input);
     } catch (const std::system_error& error) {
+      workspace_.values.stop();
       throw ResponseError(ErrorCode::RequestFailed, error.what());
     }
     return true;
   }
 
-  // From the thread of a run.
+  // From the thread of a run. What a value's program prints besides is in the log, too.
+  void take_line(const std::string& line) {
+    if (!workspace_.values.take(line)) tell("window/logMessage", line);
+  }
+  void take_end(const std::string& how) {
+    if (!workspace_.values.end(how)) return tell("window/showMessage", "tl: " + how);
+    try {
+      if (can_refresh_) send({{"jsonrpc", "2.0"}, {"id", "lenses"}, {"method", "workspace/codeLens/refresh"}});
+    } catch (const std::system_error&) {
+      return; // the client is gone, as the server will see
+    }
+  }
+
   void tell(const char* method, const std::string& message) {
     constexpr int kInfo = 3; // MessageType
     try {
@@ -193,6 +211,7 @@ private:
     if (is_initialized_) throw ResponseError(ErrorCode::InvalidRequest, "`initialize` may come once");
     workspace_.encoding = encoding_of(params);
     workspace_.roots = roots_of(params);
+    can_refresh_ = params.value("/capabilities/workspace/codeLens/refreshSupport"_json_pointer, false);
     is_initialized_ = true;
     // As when a program is run there: `load` reads files relative to the working directory.
     std::error_code ignored;
@@ -245,8 +264,8 @@ private:
   std::string version_;
   Workspace workspace_;
   std::mutex writing_;
-  Runs runs_{{[this](const std::string& line) { tell("window/logMessage", line); },
-              [this](const std::string& how) { tell("window/showMessage", "tl: " + how); }},
+  bool can_refresh_ = false; // the client asks for lenses again
+  Runs runs_{{[this](const std::string& line) { take_line(line); }, [this](const std::string& how) { take_end(how); }},
              kRunSeconds};
   bool is_initialized_ = false, has_shut_down_ = false, is_ended_ = false;
 };

@@ -34,6 +34,7 @@ void Workspace::change(const Json& params) {
   }
   forget(std::move(document.analysis));
   forget_importers(document.name);
+  values.forget(document.uri);
 }
 
 void Workspace::close(const std::string& uri) {
@@ -41,6 +42,7 @@ void Workspace::close(const std::string& uri) {
   if (it == documents_.end()) return;
   forget(std::move(it->second.analysis));
   const std::string name = it->second.name;
+  values.forget(uri);
   documents_.erase(it);
   forget_importers(name);
 }

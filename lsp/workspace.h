@@ -3,6 +3,7 @@
 #include "lsp/analysis.h"
 #include "lsp/message.h"
 #include "lsp/text.h"
+#include "lsp/values.h"
 #include <map>
 #include <memory>
 #include <string>
@@ -56,6 +57,9 @@ private:
   std::vector<std::unique_ptr<Analysis>> forgotten_;
   mutable FileId last_file_; // that range() was asked for, while it is there
   mutable Text last_text_;
+
+public:
+  Values values; // of lines `#>> expr`
 };
 
 } // namespace tl::lsp

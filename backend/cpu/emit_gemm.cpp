@@ -207,8 +207,7 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
 
 void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase_symbol) {
   begin(phase_symbol);
-  Value* block_rows = e.formula(plan.block_rows);
-  Value* row_blocks = b.CreateUDiv(b.CreateAdd(m, b.CreateSub(block_rows, number(1))), block_rows);
+  Value* row_blocks = ceiling(m, plan.block_rows);
   Value* block_columns = e.formula(plan.block_columns);
   sums_row = e.formula(plan.sums_row);
   Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
@@ -233,9 +232,9 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
     Value* column_block = b.CreateURem(tile, column_blocks);
     Value* rest = b.CreateUDiv(tile, column_blocks);
     Value *row_block = b.CreateURem(rest, row_blocks), *which = b.CreateUDiv(rest, row_blocks);
-    i0 = multiply(row_block, block_rows);
+    i0 = multiply(row_block, number(plan.block_rows));
     j0 = multiply(column_block, block_columns);
-    rows = minimum(block_rows, b.CreateSub(m, i0));
+    rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));
     columns = minimum(block_columns, b.CreateSub(n, j0));
     which_batch = which;
     const Values position = positions(batch_axes, which);

@@ -22,25 +22,15 @@ GemmPlan plan_dots(GemmPlan plan, bool sums_one_axis) {
   return plan;
 }
 
-// block_rows and block_columns: tiles of about the same size, and enough of them.
-void cut_tiles(GemmPlan& plan) {
-  const SizeFormula one = number(1);
-  const auto bounded = [](const SizeFormula& x) { return min(x, number(1 << 15)); }; // their product is an i64
-  const SizeFormula work = bounded(plan.batch) * bounded(plan.m) * bounded(plan.n) * bounded(plan.k);
-  const SizeFormula parts = max(one, min(number(kTiles), floor_div(work, number(kTileWork))));
-  const SizeFormula panels = ceil_div(plan.n, number(plan.nr));
+// Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
+SizeFormula columns_of_tile(const GemmPlan& plan, const SizeFormula& row_blocks) {
+  const SizeFormula one = number(1), panels = ceil_div(plan.n, number(plan.nr));
   const int64_t inner = plan.inner_columns / plan.nr;
   const int64_t least = plan.a == GemmPlan::ReadA::Rows ? (kLeastColumns + plan.nr - 1) / plan.nr : inner;
-  // With few columns it is rows that are shared out.
-  const SizeFormula few = one - min(one, floor_div(panels, number(2 * least + 1)));
-  const SizeFormula shared = min(floor_div(plan.m, number(kLeastRows)), floor_div(parts, max(one, plan.batch)));
-  const SizeFormula row_blocks = max(max(one, ceil_div(plan.m, number(plan.most_rows))), few * shared);
-  plan.block_rows = max(one, ceil_div(ceil_div(plan.m, row_blocks), number(plan.mr))) * number(plan.mr);
-  const SizeFormula all = plan.batch * ceil_div(plan.m, plan.block_rows);
-  // Wide tiles use packed A more often; with few rows to share out there are more and narrower ones.
-  const SizeFormula most = number(inner) + number(3 * inner) * min(one, floor_div(all, number(4)));
-  const SizeFormula wide = min(most, max(number(least), floor_div(all * panels, parts)));
-  plan.block_columns = max(one, ceil_div(panels, max(one, ceil_div(panels, wide)))) * number(plan.nr);
+  const SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * plan.k); // of one column
+  const SizeFormula worth = max(number(least), floor_div(number(kTileWork / plan.nr), work));
+  const SizeFormula most = number(inner) + number(3 * inner) * min(one, floor_div(row_blocks, number(4)));
+  return min(most, max(worth, floor_div(row_blocks * panels, number(kTiles)))) * number(plan.nr);
 }
 
 } // namespace
@@ -65,7 +55,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.lanes = (avx512 ? 64 : 32) / bytes;
   plan.mr = avx512 ? 8 : 6;
   plan.nr = plan.lanes * (avx512 ? 3 : 2);
-  plan.most_rows = avx512 ? 128 : 120;
+  plan.block_rows = avx512 ? 128 : 120;
   // A chunk of the tile's part of B is about half a megabyte, half of a level-2 cache.
   plan.inner_columns = 960 / bytes / plan.nr * plan.nr;
   using ReadA = GemmPlan::ReadA;
@@ -90,8 +80,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
   plan.streams = is_number(plan.m, 1) && !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed);
-  cut_tiles(plan);
-  const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, plan.block_rows);
+  const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
+  plan.block_columns = columns_of_tile(plan, row_blocks);
   auto below = [&](const SizeFormula& x, int64_t bound) { return one - min(one, floor_div(x, number(bound))); };
   plan.split = plan.streams ? number(0)
                             : min(one, floor_div(plan.k, number(kSplitLength))) * below(plan.m, kSplitRows + 1) *
@@ -100,15 +90,14 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.may_split = !is_number(plan.split, 0);
   plan.panel_here = !plan.streams && (plan.tables || !plan.b_contiguous || plan.may_split);
   if (plan.streams) {
-    plan.block_rows = one;
-    plan.most_rows = 1;
+    plan.block_rows = 1;
     plan.inner_columns = plan.b_contiguous ? 1024 / bytes : GemmPlan::kStreamedVectors * plan.lanes;
     plan.a = ReadA::Rows;
     plan.pack = number(0);
   } else if (plan.tables) {
     plan.pack = number(0);
   } else if (!plan.b_contiguous) {
-    plan.pack = min(floor_div(plan.m, number(plan.most_rows)), one); // of fewer rows there is one tile
+    plan.pack = min(floor_div(plan.m, number(plan.block_rows)), one); // of fewer rows there is one tile
   } else if (plan.in_place) // packing pays for itself if B is read often and does not stay in cache by itself
     plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
                 min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
@@ -130,7 +119,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.combine_tiles = plan.split * plan.batch * ceil_div(plan.m, number(kCombinedRows));
   plan.combine_grain = number(1);
   // About 100 us: of multiply-adds, 40 a nanosecond; of reading what is in no near cache, 20 bytes a nanosecond.
-  SizeFormula work = max(one, min(plan.m, plan.block_rows) * min(plan.n, plan.block_columns));
+  SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * min(plan.n, plan.block_columns));
   const SizeFormula depth = plan.k - plan.split * (plan.k - number(kContractChunk));
   work = max(one, work * depth);
   plan.grain = max(one, floor_div(number((plan.streams ? 500000 : 4000000) * 4 / bytes), work));
@@ -145,14 +134,14 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.shared_bytes =
       plan.table_bytes + panels * number(plan.nr * bytes) *
                              (plan.pack * plan.b_batches * plan.k + plan.split * plan.batch * plan.m * chunks);
-  plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.most_rows * kContractChunk * bytes);
+  plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
   plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
   plan.panel_bytes = number(plan.panel_here                     ? plan.nr * kContractChunk * bytes
                             : plan.streams && plan.b_contiguous ? plan.inner_columns * bytes
                                                                 : 0);
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
   if (plan.dots) return plan_dots(plan, sums_one_axis);
-  if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(bytes) * plan.block_rows * plan.sums_row;
+  if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(plan.block_rows * bytes) * plan.sums_row;
   return plan;
 }
 

@@ -13,10 +13,9 @@ namespace tl::cpu {
 
 // B is packed if it is at least so large and so many rows of C are made from it.
 constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32;
-// A product is cut into up to so many tiles of C, of so many multiply-adds (50 us) at least, so that all cores end
-// together; tiles that read A where it lies have so many columns at least, as each reads it again, and those that pack
-// B so many rows.
-constexpr int64_t kTiles = 16, kTileWork = 2'000'000, kLeastColumns = 48, kLeastRows = 60;
+// A product is cut into about so many tiles of C, if these are of so many multiply-adds (50 us), so that all cores end
+// together. Tiles that read A where it lies have so many columns at least: each reads it again.
+constexpr int64_t kTiles = 16, kTileWork = 2'000'000, kLeastColumns = 48;
 // Phase 2: rows of a tile. Products are split from so many elements of k on, up to so many rows and tiles of C.
 constexpr int64_t kCombinedRows = 8, kSplitLength = 4 * kContractChunk, kSplitRows = 256, kSplitTiles = 8;
 // Columns of A further apart than so many bytes are packed.
@@ -25,9 +24,9 @@ constexpr int64_t kPackStride = 2048;
 struct GemmPlan {
   DType acc;             // type of accumulation
   int64_t lanes, mr, nr; // elements of a vector, rows and columns of a register tile
-  int64_t most_rows;     // of a tile of C
+  int64_t block_rows;    // of a tile of C
   int64_t inner_columns; // columns of a tile that are done before the next ones, so that their part of B stays in cache
-  SizeFormula block_rows, block_columns; // of a tile of C: multiples of mr and nr (cut_tiles)
+  SizeFormula block_columns; // of a tile of C (columns_of_tile)
   // How A is read: where it lies, its rows contiguous (rows) or its columns (columns, packed if they are far apart); or
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;

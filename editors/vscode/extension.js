@@ -5,6 +5,7 @@ const vscode = require("vscode");
 const { spawn } = require("child_process");
 
 const LANGUAGE = { language: "tl" };
+const lensesChanged = new vscode.EventEmitter();
 const LATENCY = 50; // ms that a change waits for the next one
 
 // ---- messages: JSON-RPC behind a header with the length
@@ -64,6 +65,7 @@ class Connection {
   async answer(message) {
     let result = null;
     if (message.method === "workspace/applyEdit") result = { applied: await vscode.workspace.applyEdit(toEdit(message.params.edit)) };
+    if (message.method === "workspace/codeLens/refresh") lensesChanged.fire();
     if (message.method === "workspace/configuration") result = message.params.items.map(() => null);
     this.send({ id: message.id, result });
   }
@@ -199,6 +201,7 @@ class Client {
   async start() {
     const folders = (vscode.workspace.workspaceFolders || []).map((f) => ({ uri: f.uri.toString(), name: f.name }));
     const capabilities = {
+      workspace: { codeLens: { refreshSupport: true } },
       textDocument: {
         synchronization: {}, publishDiagnostics: { relatedInformation: true, tagSupport: { valueSet: [1, 2] } },
         hover: { contentFormat: ["markdown"] }, documentSymbol: { hierarchicalDocumentSymbolSupport: true },
@@ -358,6 +361,7 @@ class Client {
       }
     }));
     add(can.codeLensProvider, () => languages.registerCodeLensProvider(LANGUAGE, {
+      onDidChangeCodeLenses: lensesChanged.event,
       provideCodeLenses: async (document, token) =>
         list(await this.ask("textDocument/codeLens", document, token)).map(
           (l) => new vscode.CodeLens(toRange(l.range), l.command && toCommand(l.command)))
@@ -397,7 +401,7 @@ function activate(context) {
       client = new Client();
     }),
     vscode.commands.registerCommand("tl.execute", (command, args) => {
-      output().show(true); // where what it prints appears
+      if (command !== "tl.value") output().show(true); // where what it prints appears
       return client.connection.ask("workspace/executeCommand", { command, arguments: args });
     }),
     vscode.commands.registerCommand("tl.stop", () => client.connection.ask("workspace/executeCommand", { command: "tl.stop" })));

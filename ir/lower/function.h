@@ -121,6 +121,7 @@ private:
     ScopeKind kind;
     std::map<Size, ValueId> sizes;
   };
+  std::vector<const typed::Stmt*> binding_; // whose values are being computed, and tell sizes
   using Env = std::map<VarKey, Leaves>;
   static constexpr VarKey kToken = 0xffffffff; // pseudo variables count down from here
   struct Loop {
@@ -191,6 +192,7 @@ private:
   Dim dim(const Size& size);
   std::vector<Dim> dims(const std::vector<Size>& shape);
   ValueId size_value(const Size& size);
+  const Size* told_size(AtomId atom) const;
   std::optional<size_t> scope_of(const Size& size) const;
   size_t scope_for(const Size& size) const;
   ValueId compound_value(AtomId atom, size_t scope);

@@ -116,6 +116,14 @@ std::optional<size_t> FunctionLowerer::scope_of(const Size& size) const {
   return std::nullopt;
 }
 
+// What the value that is being computed will tell of it.
+const Size* FunctionLowerer::told_size(AtomId atom) const {
+  for (const typed::Stmt* stmt : binding_)
+    for (const auto& [named, size] : stmt->size_defs)
+      if (named == atom) return &size;
+  return nullptr;
+}
+
 // The outermost scope in which a size can be computed: in which all that it is computed from has a value.
 size_t FunctionLowerer::scope_for(const Size& size) const {
   if (size.is_constant()) return 0;
@@ -131,6 +139,7 @@ size_t FunctionLowerer::scope_for(const Size& size) const {
   };
   const std::optional<AtomId> itself = size.as_atom();
   if (!itself) return of_terms(size);
+  if (const Size* told = told_size(*itself)) return scope_for(*told);
   if (shared_.atoms.is_leaf(*itself))
     throw std::logic_error("lowering: the size " + shared_.atoms.to_string(size) + " has no value in " + f_.name);
   const SizeAtom& atom = shared_.atoms[*itself]; // as compound_value computes it
@@ -146,8 +155,9 @@ size_t FunctionLowerer::scope_for(const Size& size) const {
 ValueId FunctionLowerer::size_value(const Size& size) {
   if (size.is_constant()) return i64(size.constant());
   if (const auto known = scope_of(size)) return scopes_[*known].sizes.at(size);
-  const size_t scope = scope_for(size);
   const std::optional<AtomId> atom = size.as_atom();
+  if (const Size* told = atom ? told_size(*atom) : nullptr) return size_value(*told);
+  const size_t scope = scope_for(size);
   // Of the atoms alone, only a max(a, 0) may be more than an i64.
   const bool may_wrap = !atom || shared_.atoms[*atom].kind == AtomKind::Positive;
   ValueId value = may_wrap && !shared_.atoms.fits(size) ? checked_number(size, scope)

@@ -13,7 +13,13 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const
     if (may_leave(stmt)) return with_statement(stmt, [&, i] { return statements(block, i + 1, then); });
     switch (stmt.kind) {
     case typed::StmtKind::Let:
-    case typed::StmtKind::Expr: finish(stmt, expr(*stmt.value)); break;
+    case typed::StmtKind::Expr: {
+      binding_.push_back(&stmt);
+      const Leaves value = expr(*stmt.value);
+      binding_.pop_back();
+      finish(stmt, value);
+      break;
+    }
     case typed::StmtKind::Assign: with_assignment(stmt, [] { return Leaves(); }); break;
     case typed::StmtKind::For:
     case typed::StmtKind::While: loop(stmt); break;
@@ -36,7 +42,9 @@ Leaves FunctionLowerer::with_statement(const typed::Stmt& stmt, const Rest& rest
   switch (stmt.kind) {
   case typed::StmtKind::Let:
   case typed::StmtKind::Expr:
+    binding_.push_back(&stmt);
     return with_value(*stmt.value, [&](const Leaves& value) {
+      std::erase(binding_, &stmt);
       finish(stmt, value);
       return rest();
     });

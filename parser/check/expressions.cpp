@@ -6,6 +6,7 @@
 #include "parser/check/calls.h"
 #include "parser/check/comprehensions.h"
 #include "parser/check/constants.h"
+#include "parser/check/foreign_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/indexing.h"
 #include "parser/check/known.h"
@@ -330,6 +331,8 @@ ExprPtr check_condition(Context& cx, const ast::Expr* e) {
     hint = fmt::format("write `all({0})` or `any({0})`", source_text(cx, e->span));
   else if (c->type.is_scalar())
     hint = fmt::format("write `{} != 0`", source_text(cx, e->span));
+  else if (c->type.is_tuple() && c->type.elements.size() == 2 && c->type.elements[1].is_str())
+    hint = "`assert` takes no parentheses: `assert c, \"message\"`";
   error(cx, "TypeMismatch", e->span, fmt::format("a condition is one bool, not {}", show(cx, c->type)), hint,
         {label_of(cx, *c)});
   c->type = Type::error();
@@ -499,6 +502,8 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
     hint = name == "size" ? "`x.shape` has the sizes" : "write `rank(x)`";
   else if (name == "dtype")
     hint = "element types are known when compiling; error messages show them";
+  else if (auto foreign = foreign_hint(name))
+    hint = *foreign;
   error(cx, "UnknownName", f.name.span, fmt::format("{} has no field `{}`", show(cx, object->type), name), hint,
         {label_of(cx, *object)});
   return broken(e.span);

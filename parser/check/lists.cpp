@@ -150,7 +150,8 @@ ExprPtr list_make(Context& cx, std::vector<ExprPtr> elements, Span span, const T
     Type& t = refresh(cx, *elements[i]);
     if (t.is_unit() || has_range(cx, t)) {
       error(cx, t.is_unit() ? "TypeMismatch" : "NotSupported", elements[i]->span,
-            t.is_unit() ? "this has no value to put into a list" : "a list of ranges is not supported yet");
+            t.is_unit() ? "this has no value to put into a list" : "a list of ranges is not supported yet",
+            t.is_unit() ? "" : "`arange(n)` is a tensor of these numbers, `list(i for i in 0..n)` a list");
       return broken(span);
     }
     if (i == 0) {

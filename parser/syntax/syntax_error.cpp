@@ -185,8 +185,10 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   const Token& token = tokens_[index];
   const Token* before = index > 0 ? &tokens_[index - 1] : nullptr;
   Kind previous = before ? before->kind : END_STATEMENT;
+  const auto kind_at = [&](size_t at) { return at < tokens_.size() ? tokens_[at].kind : END; };
+  const bool is_call = token.kind == NAME && kind_at(index + 1) == LPAREN;
   for (const Token* suspect : {&token, before})
-    if (suspect && suspect->kind == NAME)
+    if (suspect && suspect->kind == NAME && !(suspect == &token && is_call && token.text == "print"))
       for (const ForeignWord& foreign : foreign_words)
         if (suspect->text == foreign.word && (suspect == before || begins_expression(previous) || previous == RBRACE ||
                                               previous == RPAREN || previous == RBRACKET))
@@ -204,16 +206,21 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case ASSIGN:
     if (previous == EQUAL) return "write `==`";
+    if (kind_at(index + 1) == GREATER) return "a function without a name is written `|x| x + 1`";
+    if (previous == DOTDOT) return "a range ends before its second number: `0..n + 1`";
     if (previous == COLON) return "a declaration is `let x = e`";
     if (in_header) return "`==` compares; `=` only assigns, as a statement of its own";
     if (previous == ASSIGN || has(expected, EQUAL)) return "`==` compares; an assignment is a statement of its own";
     break;
   case COLON:
+    if (previous == RPAREN && has(expected, ARROW)) return "the type of a result is written `-> i64`";
     if (in_header) return "a block is written in braces: `{ … }`";
     if (has(expected, EQUAL)) return "a variable is declared with `let` or `var`: `let x: f32 = e`";
     break;
   case DOT:
     if (index + 1 < tokens_.size() && tokens_[index + 1].kind == INT) return "a number begins with a digit: `0.5`";
+    if (index >= 2 && tokens_[index - 2].kind == IMPORT)
+      return fmt::format("write `import {0}`, and then `{0}.name`", before->text);
     break;
   case INT:
     if (previous == DOT) return "an element of a tuple is `t[0]`";
@@ -248,6 +255,16 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (index >= 2 && (tokens_[index - 2].kind == LET || tokens_[index - 2].kind == VAR))
       return "to take a tuple apart write `let (a, b) = e`";
     break;
+  case ELLIPSIS:
+    if (previous == LBRACKET || previous == COMMA) return "axes that there may be are `..s`: `f32[..s, n]`";
+    return "a range is `a..b`, and ends before b";
+  case FN: return "a function without a name is written `|x| x + 1`";
+  case FORMAT:
+    if (previous == INTERP_BEGIN) return "the value stands before its format: `{x:.2f}`";
+    break;
+  case LPAREN:
+    if (previous == BAR) return "a lambda takes a tuple as one: `|p| p[0] + p[1]`";
+    break;
   case INTERP_END:
     if (previous == INTERP_BEGIN) return "braces themselves are `{{` and `}}`";
     break;
@@ -266,6 +283,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
       return "a choice is written `if c { a } else { b }`";
     break;
   case IN:
+    if (index >= 3 && tokens_[index - 3].kind == FOR) return "write `for i in 0..n { }`, without parentheses";
     if (!in_header) return "`in` belongs to `for`; to look something up write `any(x == a)`";
     break;
   case RBRACKET:
@@ -277,6 +295,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   const bool ends_here = has(expected, END_STATEMENT) || has(expected, RPAREN) || has(expected, RBRACKET);
   if (ends_here && !in_header && previous == NAME && (token.kind == NAME || token.kind == STRING_BEGIN))
     return fmt::format("a call takes parentheses: `{}({})`", before->text, token.kind == NAME ? token.text : "\"…\"");
+  if (in_header && has(expected, LBRACE) && begins_expression(token.kind))
+    return "the block is written in braces: `{ … }`";
   if (token.kind == END_STATEMENT && in_header && has(expected, LBRACE)) return "the `{` belongs on the same line";
   if (has(expected, END_STATEMENT) && (begins_expression(token.kind) || has({LET, VAR, WHILE, RETURN}, token.kind)))
     return "statements go on lines of their own, or are separated by `;`";

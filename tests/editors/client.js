@@ -23,6 +23,7 @@ const vscode = {
   SemanticTokens: made("SemanticTokens", "data"), SemanticTokensLegend: made("SemanticTokensLegend", "types", "modifiers"),
   DiagnosticRelatedInformation: made("DiagnosticRelatedInformation", "location", "message"),
   WorkspaceEdit: class { constructor() { this.all = []; } set(uri, edits) { this.all.push([uri.text, edits]); } },
+  EventEmitter: class { constructor() { this.event = () => disposable; } fire() { noted.refreshed = true; } },
   Uri: { parse: (text) => ({ text, toString: () => text }) },
   languages: new Proxy({}, { get: (_, name) => (...values) => {
     if (name === "createDiagnosticCollection") return { set: (uri, all) => noted.diagnostics.set(uri.text, all), delete: (uri) => noted.diagnostics.delete(uri.toString()), dispose() {} };

@@ -15,7 +15,7 @@ def uri(path):
 
 
 class Client:
-    def __init__(self, tl, folder=None, encodings=None, initialize=True):
+    def __init__(self, tl, folder=None, encodings=None, initialize=True, refresh=False):
         self.process = subprocess.Popen([tl, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.buffer = b""
@@ -26,7 +26,8 @@ class Client:
         if initialize:
             self.folder = folder and uri(folder)
             general = {"positionEncodings": encodings} if encodings else {}
-            self.capabilities = self.request("initialize", processId=None, rootUri=self.folder, capabilities={"general": general})["capabilities"]
+            wants = {"general": general, "workspace": {"codeLens": {"refreshSupport": refresh}}}
+            self.capabilities = self.request("initialize", processId=None, rootUri=self.folder, capabilities=wants)["capabilities"]
             self.notify("initialized")
 
     def send_bytes(self, data):

@@ -267,6 +267,44 @@ def programs_that_run(tl):
 
 
 @test
+def values_of_lines(tl):
+    with tempfile.TemporaryDirectory() as folder:
+        client = Client(tl, folder, refresh=True)
+        path = f"{folder}/main.tl"
+        open(f"{folder}/util.tl", "w").write("fn twice(x: i64[n]) = x * 2\n")
+
+        def lens(expression):
+            found = client.request("textDocument/codeLens", textDocument={"uri": uri(path)})
+            return [one["command"] for one in found if one["command"]["arguments"][1:] == [expression]]
+
+        def value(text, expression):
+            client.open(path, text)  # never saved
+            (command,) = lens(expression)
+            expect((command["title"], command["command"]), ("value", "tl.value"))
+            client.asked.clear()
+            expect(client.call("workspace/executeCommand", {"command": "tl.value", "arguments": command["arguments"]})["result"], True)
+            while not any(message["method"] == "workspace/codeLens/refresh" for message in client.asked):
+                message = client.receive()
+                assert message is not None, "no refresh"
+                client.take(message)
+            (command,) = lens(expression)
+            client.close(path)
+            return command["title"]
+
+        expect(value("let x = [1, 2]\nprint(x)\n#>> x * 2\nassert false\n", "x * 2"), "= [2 4]")
+        expect(value('import "./util.tl" as util\nlet é = util.twice([[1, 2], [3, 4]][0])\n#>> é.reshape([2, 1])\n', "é.reshape([2, 1])"), "= [[2] [4]]")
+        expect(value("fn f(n: i64) -> i64 {\n  let m = n + 1\n  #>> m\n  m\n}\nfn main() { print(f(1), f(2)) }\n", "m"), "= 3 (the last of 2)")
+        expect(value('#>> "two\\nlines"\n', '"two\\nlines"'), "= two lines")
+        expect(value("let x = 1\n#>> y\n", "y"), "error[UnknownName]: there is no name `y` here")
+        expect(value("fn f() -> i64 {\n  #>> 1\n  2\n}\n", "1"), "not reached: done")
+        expect(value("let x = [1, 2]\n#>> x[x[1]]\n", "x[x[1]]").startswith("error["), True)
+        client.open(path, "#>> 1\n")
+        for arguments in ([uri(path)], [uri(path), "2"], [uri(path), 5], [uri("/not/open.tl"), "1"]):
+            expect((arguments, code(client.call("workspace/executeCommand", {"command": "tl.value", "arguments": arguments}))), (arguments, INVALID_PARAMS))
+        expect(client.end(), 0)
+
+
+@test
 def wrong_command_lines(tl):
     for words, status in ((["--help"], 0), (["--stdio", "--help"], 0), (["file.tl"], 2), (["--port", "1"], 2)):
         run = subprocess.run([tl, "lsp", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)

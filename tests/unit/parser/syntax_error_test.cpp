@@ -110,6 +110,19 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("x: f32 = 1") == "a variable is declared with `let` or `var`: `let x: f32 = e`");
   CHECK(hint("x = .5") == "a number begins with a digit: `0.5`");
   CHECK(hint("t.0") == "an element of a tuple is `t[0]`");
+  CHECK(hint("fn f(n) = if n == 0 { 1 } else { 2 } print(f(5))") ==
+        "statements go on lines of their own, or are separated by `;`");
+  CHECK(hint("if x > 3 print(x)") == "the block is written in braces: `{ … }`");
+  CHECK(hint("fn f(n: i64): i64 { n }") == "the type of a result is written `-> i64`");
+  CHECK(hint("let f = x => x + 1") == "a function without a name is written `|x| x + 1`");
+  CHECK(hint("let f = fn(x) { x + 1 }") == "a function without a name is written `|x| x + 1`");
+  CHECK(hint("let f = |(a, b)| a + b") == "a lambda takes a tuple as one: `|p| p[0] + p[1]`");
+  CHECK(hint("fn f(x: f32[3, ...]) = x") == "axes that there may be are `..s`: `f32[..s, n]`");
+  CHECK(hint("for i in 0...n { }") == "a range is `a..b`, and ends before b");
+  CHECK(hint("for i in 0..=n { }") == "a range ends before its second number: `0..n + 1`");
+  CHECK(hint("for (i in 0..3) { }") == "write `for i in 0..n { }`, without parentheses");
+  CHECK(hint("import linalg.inv") == "write `import linalg`, and then `linalg.name`");
+  CHECK(hint("\"{:.2f}\"") == "the value stands before its format: `{x:.2f}`");
   CHECK(hint("sum(e for k, 1)") == "");
   CHECK(hint("f(a, e for k)") == "a comprehension must be the only argument of its call, or be written in `[ ]`");
 }
