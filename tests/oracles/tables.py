@@ -185,10 +185,11 @@ def run_case(oracle, rng, number):
         expect("bool", 'table.is(%s, %s)' % (place, json.dumps(word, ensure_ascii=False)), [v == word for v in column.values])
         expect("bool", 'table.has(%s, "o")' % place, [v is not None and "o" in v for v in column.values])
     if column.kind == "time":
-        day = [(datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=v or 0)) for v in column.values]
+        day = [None if v is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=v) for v in column.values]
+        part = lambda of: [-1 if d is None else of(d) for d in day]  # noqa: E731
         lines.append("let (year, month, day) = table.date(%s)" % place)
-        for name, what in [("year", [d.year for d in day]), ("month", [d.month for d in day]), ("day", [d.day for d in day]),
-                           ("table.hour(%s)" % place, [d.hour for d in day]), ("table.weekday(%s)" % place, [d.weekday() for d in day])]:
+        for name, what in [("year", part(lambda d: d.year)), ("month", part(lambda d: d.month)), ("day", part(lambda d: d.day)),
+                           ("table.hour(%s)" % place, part(lambda d: d.hour)), ("table.weekday(%s)" % place, part(lambda d: d.weekday()))]:
             expect("i64", name, what)
     # What is saved reads back the same.
     lines.append('save("copy.csv", t)')
