@@ -14,9 +14,10 @@ Leaves FunctionLowerer::statements(const typed::Block& block, size_t from, const
     switch (stmt.kind) {
     case typed::StmtKind::Let:
     case typed::StmtKind::Expr: {
+      const size_t outer = binding_.size();
       binding_.push_back(&stmt);
       const Leaves value = expr(*stmt.value);
-      binding_.pop_back();
+      binding_.resize(outer);
       finish(stmt, value);
       break;
     }
@@ -41,13 +42,17 @@ Leaves FunctionLowerer::with_statement(const typed::Stmt& stmt, const Rest& rest
   auto go_on = [&] { return unless_exited(rest, stmt.span); };
   switch (stmt.kind) {
   case typed::StmtKind::Let:
-  case typed::StmtKind::Expr:
+  case typed::StmtKind::Expr: {
+    const size_t outer = binding_.size();
     binding_.push_back(&stmt);
-    return with_value(*stmt.value, [&](const Leaves& value) {
-      std::erase(binding_, &stmt);
+    Leaves result = with_value(*stmt.value, [&](const Leaves& value) {
+      binding_.resize(outer);
       finish(stmt, value);
       return rest();
     });
+    binding_.resize(outer); // where the value leaves, nobody has come to its end
+    return result;
+  }
   case typed::StmtKind::Assign: return with_assignment(stmt, rest);
   case typed::StmtKind::For:
     return with_children({{stmt.value.get(), {}}}, 0, [&] {
