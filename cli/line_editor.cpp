@@ -134,7 +134,7 @@ LineEditor::Answer LineEditor::edit(std::string& input) {
     editor::Key key = s.keys.next();
     if (key.name == editor::KeyName::Wake && s.setup.interrupted->load()) key.name = editor::KeyName::Interrupt;
     const bool is_late = key.name == editor::KeyName::Wake;
-    if (s.terminal->take_resized())
+    if (s.terminal->take_resized() || editor::terminal_size() != s.size) // the signal may be late
       resize();
     else if (is_late)
       continue;

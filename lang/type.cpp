@@ -34,13 +34,17 @@ std::vector<bool> trained_leaves(const Type& type) {
   return result;
 }
 
-const Type* part_of(const Type& type, const std::vector<uint32_t>& path) {
-  const Type* part = &type;
+Type* part_of(Type& type, const std::vector<uint32_t>& path) {
+  Type* part = &type;
   for (uint32_t step : path) {
     if (step >= part->elements.size()) return nullptr;
     part = &part->elements[step];
   }
   return part;
+}
+
+const Type* part_of(const Type& type, const std::vector<uint32_t>& path) {
+  return part_of(const_cast<Type&>(type), path);
 }
 
 std::string to_string(const Type& type, const SizeAtoms& atoms) {

@@ -33,8 +33,8 @@ struct Record {
   };
   struct Field {
     std::string name;
-    bool is_state = false;       // `state`: not trained
-    std::vector<bool> free_axes; // of a tensor: is the size `_`, so that an update may change it?
+    bool is_state = false;        // `state`: not trained
+    std::vector<Place> free_axes; // of the field: their sizes are `_`, so that an update may change them
   };
   std::string name;
   std::vector<Field> fields;
@@ -131,5 +131,6 @@ inline bool is_trainable(const Type& leaf) { return leaf.is_tensor() && is_float
 
 // The part of a type at this path; null if the path leads out of it.
 const Type* part_of(const Type& type, const std::vector<uint32_t>& path);
+Type* part_of(Type& type, const std::vector<uint32_t>& path);
 
 } // namespace tl

@@ -8,6 +8,7 @@ namespace tl::editor {
 
 struct TerminalSize {
   size_t columns = 80, rows = 24;
+  bool operator==(const TerminalSize&) const = default;
 };
 TerminalSize terminal_size(); // of standard output
 

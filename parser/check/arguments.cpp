@@ -230,8 +230,8 @@ std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* 
   context.bound = &bound;
   const size_t errors = cx.function->reports.size();
   Type type = type_of(cx, written, context);
-  cx.function->reports.resize(errors); // said where the function is checked
-  if (type.is_error() || !bound.empty()) return std::nullopt;
+  cx.function->reports.resize(errors);                                      // said where the function is checked
+  if (type.is_error() || !bound.empty()) return Type::make(TypeKind::List); // its elements tell what they are
   return type;
 }
 

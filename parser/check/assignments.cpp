@@ -235,28 +235,22 @@ std::optional<typed::Place> check_target(Context& cx, const ast::Expr* target, t
 // but for those declared as `_`; a variable and the elements of a tuple take those of the value.
 Type wanted_by(Context& cx, const typed::Place& place, const Type& have) {
   const Type whole = current_type(cx, place.var);
-  Type parent = whole;
   bool in_struct = false;
-  for (size_t i = 0; i + 1 < place.path.size(); ++i) {
-    in_struct = in_struct || parent.is_struct();
-    Type inner = parent.elements[place.path[i]];
-    parent = std::move(inner);
+  const Type* part = &whole;
+  for (uint32_t step : place.path) {
+    in_struct = in_struct || part->is_struct();
+    part = &part->elements[step];
   }
-  in_struct = in_struct || (parent.is_struct() && !place.path.empty());
   if (!in_struct) return have;
-  Type holder = Type::structure(parent.record, parent.elements), value = holder;
-  if (parent.is_tuple()) holder = value = parent;
-  value.elements[place.path.back()] = have;
-  free_sizes(cx, holder, value);
-  return holder.elements[place.path.back()];
+  Type wanted = whole, value = whole;
+  *part_of(value, place.path) = have;
+  free_sizes(cx, wanted, value);
+  return *part_of(wanted, place.path);
 }
 
 void set_current(Context& cx, const typed::Place& place, const Type& type) {
   Type whole = current_type(cx, place.var);
-  Type* part = &whole;
-  for (uint32_t step : place.path)
-    part = &part->elements[step];
-  *part = type;
+  *part_of(whole, place.path) = type;
   cx.function->current[place.var] = std::move(whole);
 }
 

@@ -9,6 +9,7 @@
 #include "parser/check/functions.h"
 #include "parser/check/known.h"
 #include "parser/check/line_width.h"
+#include "parser/check/literal_arguments.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
@@ -306,85 +307,12 @@ ExprPtr check_method_call(Context& cx, const ast::Expr& e, const ast::MethodCall
   return call_named(cx, *callable, c.name.text, c.name.span, std::move(args), e.span, true, expected);
 }
 
-namespace {
-
-// 1.5, -1.5, [1.5, 2.5], (1.5, [2.5])
-bool is_float_literal(const ast::Expr* e) {
-  auto all = [](const std::vector<ast::Expr*>& parts) {
-    return !parts.empty() && std::all_of(parts.begin(), parts.end(), is_float_literal);
-  };
-  if (const auto* list = ast::as<ast::ListLiteral>(e)) return all(list->elements);
-  if (const auto* tuple = ast::as<ast::Tuple>(e)) return all(tuple->elements);
-  if (const auto* unary = ast::as<ast::Unary>(e)) return is_float_literal(unary->operand);
-  return ast::as<ast::FloatLiteral>(e) != nullptr;
-}
-
-void make_f64(Context& cx, typed::Expr& e) {
-  if (e.is<typed::TupleExpr>()) {
-    for (size_t i = 0; i < e.operands.size(); ++i) {
-      make_f64(cx, *e.operands[i]);
-      e.type.elements[i] = e.operands[i]->type;
-    }
-  } else if (e.type.open && cx.open.kind_of(e.type) == LiteralKind::Float) {
-    (void)cx.open.unify(e.type, Type::scalar(DType::F64));
-    refresh(cx, e);
-  }
-}
-
-// Does a function without types get a literal here, whose type only the function's body tells?
-bool body_tells_literals(Context& cx, const Callable& callable, const std::vector<Arg>& args) {
-  bool untyped = callable.transformed != nullptr;
-  if (callable.functions.size() == 1 && !is_library(cx, callable.functions[0]->decl->name.span.file))
-    for (const ast::Param& param : callable.functions[0]->decl->params)
-      untyped = untyped || !param.type;
-  bool any = false;
-  for (const Arg& arg : args) {
-    if (arg.value || !arg.source) return false;
-    untyped = untyped || ast::as<ast::Lambda>(arg.source);
-    any = any || is_float_literal(arg.source);
-  }
-  return untyped && any;
-}
-
-// Did it end, since then, only because instances are not made for ever? With another type it does so again.
-bool is_too_deep(const Context& cx, const Snapshot& before) {
-  auto is_depth = [](const Diagnostic& d) { return d.kind == "InstantiationDepth"; };
-  const std::vector<Diagnostic>& own = cx.function->reports;
-  if (std::any_of(own.begin() + static_cast<ptrdiff_t>(before.reports), own.end(), is_depth)) return true;
-  for (size_t i = before.instances; i < cx.instances.states.size(); ++i)
-    if (const auto& reports = cx.instances.states[i].reports; std::any_of(reports.begin(), reports.end(), is_depth))
-      return true;
-  return false;
-}
-
-std::vector<Arg> unchecked(const std::vector<Arg>& args) {
-  std::vector<Arg> result;
-  for (const Arg& arg : args)
-    result.push_back({arg.name, arg.source, arg.span, arg.name_span, nullptr, arg.constant});
-  return result;
-}
-
-} // namespace
-
-// A literal has the type that its context wants, and that of a function without types is its body: where f32, which it
-// is alone, is wrong there, it is f64 if that is right.
+// A literal has the type that its context wants, and that of a function without types is its body.
 ExprPtr call_named(Context& cx, const Callable& callable, const std::string& name, Span, std::vector<Arg> args,
                    Span span, bool is_method, const Type* expected) {
-  if (cx.retypes_literals || !body_tells_literals(cx, callable, args))
-    return call_once(cx, callable, name, std::move(args), span, is_method, expected);
-  const Snapshot before = snapshot(cx);
-  const std::vector<Arg> written = unchecked(args);
-  ExprPtr result = call_once(cx, callable, name, std::move(args), span, is_method, expected);
-  if (!refresh(cx, *result).is_error() || is_too_deep(cx, before)) return result;
-  SaveAndRestore retypes(cx.retypes_literals, true);
-  rollback(cx, before);
-  std::vector<Arg> as_f64 = unchecked(written);
-  for (Arg& arg : as_f64)
-    if (is_float_literal(arg.source)) make_f64(cx, *(arg.value = check_value(cx, arg.source)));
-  result = call_once(cx, callable, name, std::move(as_f64), span, is_method, expected);
-  if (!refresh(cx, *result).is_error()) return result;
-  rollback(cx, before);
-  return call_once(cx, callable, name, unchecked(written), span, is_method, expected); // says what is wrong
+  return with_literals(cx, callable, std::move(args), [&](std::vector<Arg> given) {
+    return call_once(cx, callable, name, std::move(given), span, is_method, expected);
+  });
 }
 
 static bool has_parameter(const ast::Function& function, const std::string& name) {

@@ -106,8 +106,8 @@ struct Context {
   std::map<VarId, std::string> open_at_first;          // variables whose value was a literal without a type: its text
   bool is_incomplete = false;                          // a warning stands for a part that could not be checked
   bool in_const = false;
-  uint32_t const_variables = 0;  // in a const: variables before this one are not its own
-  bool retypes_literals = false; // a call that failed is being checked again: those in it are not
+  uint32_t const_variables = 0; // in a const: variables before this one are not its own
+  int literal_retries = 0;      // calls that failed and are being checked again, one in the other
   int in_comprehension = 0;
   uint32_t comprehension_variables = 0; // variables before this one are outside the comprehension
   int depth = 0;

@@ -7,8 +7,7 @@
 
 namespace tl::checker {
 
-// `_`
-static std::optional<Size> any_size(Context& cx, Span span, DimContext& context) {
+std::optional<Size> any_size(Context& cx, Span span, DimContext& context) {
   // A size that each element has of its own; list_of numbers it.
   if (context.in_list) return Size::of(size_atom(cx, AtomKind::Element, "_", span));
   if (context.mode == DimMode::Lookup) {
@@ -46,7 +45,14 @@ static std::optional<Size> constant_size(Context& cx, ConstInfo& constant, const
   ExprPtr value = const_value(cx, constant, name, span);
   if (value->type.is_error()) return std::nullopt;
   if (auto size = size_of(cx, *value)) return size;
-  error(cx, "TypeMismatch", span, fmt::format("`{}` is {}, and a size is an i64", name, show(cx, value->type)));
+  const Type type = cx.open.resolved(value->type);
+  if (type.is_scalar() && type.dtype == DType::I64)
+    error(cx, "TypeMismatch", span,
+          fmt::format("the value of `{}` is computed after sizes are compared, and a size is part of a type", name),
+          "write the number, or a name that the argument binds, and compare that with `assert`",
+          {{constant.decl->value->span, "computed here"}});
+  else
+    error(cx, "TypeMismatch", span, fmt::format("`{}` is {}, and a size is an i64", name, show(cx, type)));
   return std::nullopt;
 }
 

@@ -15,8 +15,11 @@ struct DimContext {
   bool in_struct = false;  // the field of a struct: names are not bound by it
   bool in_wrapper = false; // the result of a function type: names that are not bound are like `_`
   bool in_list = false;    // in the type of a list's elements
+  bool of_struct = false;  // what a struct's type parameter stands for: the struct's fields say where it is used
 };
 
+// What `_` stands for there.
+std::optional<Size> any_size(Context& cx, Span span, DimContext& context);
 std::optional<Size> dim_of(Context& cx, const ast::Expr* e, DimContext& context);
 
 } // namespace tl::checker

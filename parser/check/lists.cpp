@@ -18,15 +18,11 @@
 
 namespace tl::checker {
 
-namespace {
-
 bool has_element_atom(const SizeAtoms& atoms, const Size& size) {
   std::vector<AtomId> used;
   atoms.collect(size, used);
   return std::any_of(used.begin(), used.end(), [&](AtomId a) { return atoms[a].kind == AtomKind::Element; });
 }
-
-} // namespace
 
 bool has_list(const Context& cx, const Type& type) {
   if (type.is_list()) return true;

@@ -10,6 +10,8 @@ Type list_of(Context& cx, const Type& element, const std::function<bool(const Si
 Type either_element(Context& cx, const Type& a, const Type& b);
 // same kinds, ranks and, as unified now, element types
 bool same_form(Context& cx, const Type& a, const Type& b);
+// Is it a size that each element of a list has of its own?
+bool has_element_atom(const SizeAtoms& atoms, const Size& size);
 bool has_list(const Context& cx, const Type& type);
 // with lists whose elements are of any sizes
 Type any_sizes(Context& cx, const Type& type);

@@ -130,6 +130,13 @@ bool OpenTypes::constrain_int(const Type& type) {
 
 bool OpenTypes::is_complex(const Type& type) const { return type.is_tensor() && tl::is_complex(resolved(type).dtype); }
 
+OpenTypes::State OpenTypes::state_of(const Type& open) const {
+  const uint32_t variable = root(open.open);
+  return {variable, variables_[variable]};
+}
+
+void OpenTypes::restore(const State& state) { variables_[state.variable] = state.was; }
+
 void OpenTypes::prefer_f64(const Type& type) { variables_[root(type.open)].prefers_f64 = true; }
 
 Type OpenTypes::element_of(const Type& type) const {

@@ -39,6 +39,10 @@ public:
   void prefer_f64(const Type& type);
   // The element type as a scalar type.
   Type element_of(const Type& type) const;
+  // What is known of an open type now, and back to that: what has become of it since then is forgotten.
+  struct State;
+  State state_of(const Type& open) const;
+  void restore(const State& state);
   LiteralKind kind_of(const Type& open) const { return variables_[root(open.open)].kind; }
 
 private:
@@ -52,6 +56,11 @@ private:
   };
   uint32_t root(uint32_t variable) const;
   mutable std::vector<Variable> variables_{1}; // paths to roots get shorter when they are asked for
+};
+
+struct OpenTypes::State {
+  uint32_t variable = 0;
+  Variable was;
 };
 
 } // namespace tl::checker

@@ -61,6 +61,11 @@ std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
     if (atom.valid()) return Size::of(atom);
     return std::nullopt;
   }
+  if (const auto* list = e.get_if<typed::ListExpr>(); list && list->op == typed::ListOp::Length) {
+    const auto* made = e.operands[0]->get_if<typed::ListExpr>();
+    if (!made || made->op != typed::ListOp::Make) return std::nullopt;
+    return Size(static_cast<int64_t>(e.operands[0]->operands.size()));
+  }
   if (const auto* scalar = e.get_if<typed::ScalarExpr>()) {
     std::vector<Size> args;
     for (const auto& operand : e.operands) {

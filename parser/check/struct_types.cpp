@@ -69,9 +69,6 @@ static std::shared_ptr<Record> declared_record(Context& cx, const ast::Struct& d
     Record::Field f;
     f.name = field.name.text;
     f.is_state = field.is_state;
-    if (auto* named = ast::as<ast::NamedType>(field.type))
-      for (const ast::Expr* dim : named->dims)
-        f.free_axes.push_back(ast::as<ast::Wildcard>(dim) != nullptr);
     record->fields.push_back(std::move(f));
   }
   return record;
@@ -115,6 +112,25 @@ template <class Fits> static bool find_part(const Type& type, std::vector<uint32
     path.pop_back();
   }
   return false;
+}
+
+static bool has_atom(const Context& cx, const Size& size, const std::vector<AtomId>& atoms) {
+  std::vector<AtomId> used;
+  cx.program.atoms.collect(size, used);
+  return std::any_of(used.begin(), used.end(),
+                     [&](AtomId a) { return std::find(atoms.begin(), atoms.end(), a) != atoms.end(); });
+}
+
+// The axes of a field whose sizes are of `open`: those written `_`, and those of structs in it that have such.
+static void find_free_axes(const Context& cx, const Type& type, const std::vector<AtomId>& open,
+                           std::vector<uint32_t>& path, std::vector<Record::Place>& into) {
+  for (size_t k = 0; type.is_tensor() && k < type.rank(); ++k)
+    if (has_atom(cx, type.shape[k], open)) into.push_back({path, static_cast<uint32_t>(k)});
+  for (size_t i = 0; type.is_aggregate() && i < type.elements.size(); ++i) {
+    path.push_back(static_cast<uint32_t>(i));
+    find_free_axes(cx, type.elements[i], open, path, into);
+    path.pop_back();
+  }
 }
 
 // Where the parameters of the declaration show in its fields: `types` and `sizes` stand for them there.
@@ -182,6 +198,10 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
     return nullptr;
   }
   find_parameters(cx, decl, fields, types, sizes, *record);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::vector<uint32_t> path;
+    find_free_axes(cx, fields[i], bound, path, record->fields[i].free_axes);
+  }
   info.record = std::move(record);
   cx.names.struct_of[info.record.get()] = &info;
   return info.record;
@@ -251,7 +271,10 @@ Type struct_type(Context& cx, StructInfo& info, const ast::NamedType& named, Spa
       const auto& place = record->types[i]; // fresh sizes of a result are read there
       const size_t depth = context.path.size();
       if (place) context.path.insert(context.path.end(), place->path.begin(), place->path.end());
-      type = type_of(cx, named.arguments[i], context);
+      {
+        SaveAndRestore of_struct(context.of_struct, true);
+        type = type_of(cx, named.arguments[i], context);
+      }
       context.path.resize(depth);
       if (type.is_error()) return type;
       if (!is_whole(param, decl) && (!type.is_tensor() || type.rank() != 0)) {
@@ -305,11 +328,7 @@ void learn_types(Context& cx, const ast::TypeExpr* written, const Type& actual, 
 
 // does a size in it use one of these?
 bool has_atom(const Context& cx, const Type& type, const std::vector<AtomId>& atoms) {
-  std::vector<AtomId> used;
-  for (const Size& size : type.shape)
-    cx.program.atoms.collect(size, used);
-  return std::any_of(used.begin(), used.end(),
-                     [&](AtomId a) { return std::find(atoms.begin(), atoms.end(), a) != atoms.end(); }) ||
+  return std::any_of(type.shape.begin(), type.shape.end(), [&](const Size& s) { return has_atom(cx, s, atoms); }) ||
          std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_atom(cx, t, atoms); });
 }
 

@@ -222,11 +222,13 @@ void free_sizes(const Context& cx, Type& target, const Type& have) {
   if (target.elements.size() != have.elements.size()) return;
   for (size_t i = 0; i < target.elements.size(); ++i) {
     Type& element = target.elements[i];
-    if (target.is_struct() && element.is_tensor() && element.rank() == have.elements[i].rank()) {
-      const auto& free = target.record->fields[i].free_axes;
-      for (size_t k = 0; k < element.shape.size() && k < free.size(); ++k)
-        if (free[k]) element.shape[k] = have.elements[i].shape[k];
-    }
+    if (target.is_struct())
+      for (const Record::Place& free : target.record->fields[i].free_axes) {
+        Type* part = tl::part_of(element, free.path);
+        const Type* value = tl::part_of(have.elements[i], free.path);
+        if (part && value && part->is_tensor() && part->rank() == value->rank())
+          part->shape[free.axis] = value->shape[free.axis];
+      }
     free_sizes(cx, element, have.elements[i]);
   }
 }

@@ -148,6 +148,23 @@ static Type tensor_type(Context& cx, Type type, const ast::NamedType& named, Spa
   return fine ? type : Type::error();
 }
 
+// What a type parameter stands for: sizes that each element of a list has of its own are any sizes where there is no
+// list.
+static Type type_argument(Context& cx, Type type, Span span, DimContext& context) {
+  if (type.is_list() || context.in_list || context.of_struct || context.mode == DimMode::Lookup) return type;
+  for (size_t k = 0; k < type.shape.size(); ++k) {
+    if (!has_element_atom(cx.program.atoms, type.shape[k])) continue;
+    context.axis = static_cast<uint32_t>(k);
+    type.shape[k] = any_size(cx, span, context).value_or(type.shape[k]);
+  }
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    context.path.push_back(static_cast<uint32_t>(i));
+    type.elements[i] = type_argument(cx, std::move(type.elements[i]), span, context);
+    context.path.pop_back();
+  }
+  return type;
+}
+
 static Type named_type(Context& cx, const ast::NamedType& named, Span span, DimContext& context) {
   const std::string& name = named.name.text;
   auto meaning = meaning_as_type(cx, named);
@@ -168,7 +185,7 @@ static Type named_type(Context& cx, const ast::NamedType& named, Span span, DimC
   }
   if (entity && entity->kind == Entity::Kind::TypeParam) {
     Type type = cx.open.resolved(entity->element);
-    if (!named.has_dims) return type;
+    if (!named.has_dims) return type_argument(cx, std::move(type), span, context);
     if (type.is_tensor()) return tensor_type(cx, std::move(type), named, span, context);
     if (!type.is_error())
       error(cx, "UnknownType", span, fmt::format("`{}` is {} here, which has no axes", name, show(cx, type)));

@@ -97,6 +97,8 @@ class Terminal:
         lines = self.screen.lines()[self.begin :]
         if with_cursor:
             row, column = self.screen.row - self.begin, self.screen.column
+            if row < 0:
+                return "\n".join([f"(the cursor stands {-row} rows above the first prompt)", *lines])
             lines += [""] * (row + 1 - len(lines))
             cells = self.screen.rows[self.screen.row].cells
             cells = cells + [" "] * (column - len(cells))

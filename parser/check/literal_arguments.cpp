@@ -1,0 +1,184 @@
+#include "parser/check/literal_arguments.h"
+#include "parser/check/arguments.h"
+#include "parser/check/expressions.h"
+#include "parser/check/names.h"
+#include <algorithm>
+
+namespace tl::checker {
+namespace {
+
+constexpr int kMostRetries = 2;     // of calls one in the other: each multiplies the work
+constexpr size_t kMostElements = 3; // element types of other arguments that are tried
+
+// 1.5, -1, pi, 1.0 / 3.0, [1.5, 2.5], (1.5, [2]); or a name that may stand for one
+bool may_be_literal(const ast::Expr* e) {
+  auto all = [](const std::vector<ast::Expr*>& parts) {
+    return !parts.empty() && std::all_of(parts.begin(), parts.end(), may_be_literal);
+  };
+  if (const auto* list = ast::as<ast::ListLiteral>(e)) return all(list->elements);
+  if (const auto* tuple = ast::as<ast::Tuple>(e)) return all(tuple->elements);
+  if (const auto* unary = ast::as<ast::Unary>(e)) return may_be_literal(unary->operand);
+  if (const auto* binary = ast::as<ast::Binary>(e))
+    return may_be_literal(binary->left) && may_be_literal(binary->right);
+  return ast::as<ast::FloatLiteral>(e) || ast::as<ast::IntLiteral>(e) || ast::as<ast::Name>(e);
+}
+
+// Does a function without types get a literal here, whose type only the function's body tells?
+bool body_tells_literals(const Callable& callable, const std::vector<Arg>& args) {
+  bool untyped = callable.transformed != nullptr, any = false;
+  for (const FunctionInfo* function : callable.functions)
+    for (const ast::Param& param : function->decl->params)
+      untyped = untyped || !param.type;
+  for (const Arg& arg : args) {
+    if (arg.value || !arg.source) return false;
+    untyped = untyped || ast::as<ast::Lambda>(arg.source);
+    any = any || may_be_literal(arg.source);
+  }
+  return untyped && any;
+}
+
+std::vector<Arg> unchecked(const std::vector<Arg>& args) {
+  std::vector<Arg> result;
+  for (const Arg& arg : args)
+    result.push_back({arg.name, arg.source, arg.span, arg.name_span, nullptr, arg.constant});
+  return result;
+}
+
+// Calls f with each tensor in a value of this type.
+template <class F> void for_tensors(const Type& type, const F& f) {
+  if (type.is_tensor()) f(type);
+  for (const Type& element : type.elements)
+    for_tensors(element, f);
+}
+
+// What has gone wrong since then: is it about types? And not only that instances are not made for ever: with another
+// type it does so again.
+bool is_about_types(const Context& cx, const Snapshot& before) {
+  bool types = false, depth = false;
+  auto look = [&](const std::vector<Diagnostic>& reports, size_t from) {
+    for (size_t i = from; i < reports.size(); ++i) {
+      const std::string& kind = reports[i].kind;
+      types = types || kind == "MixedTypes" || kind == "TypeMismatch" || kind == "WrongArguments";
+      depth = depth || kind == "InstantiationDepth";
+    }
+  };
+  look(cx.function->reports, before.reports);
+  for (size_t i = before.instances; i < cx.instances.states.size(); ++i)
+    look(cx.instances.states[i].reports, 0);
+  return types && !depth;
+}
+
+// An element type that literals are tried as: only those that are floats, or integers too?
+struct Choice {
+  DType element;
+  bool integers;
+};
+
+// The literals of a call, and what they may be.
+class Literals {
+public:
+  Literals(Context& cx, const std::vector<Arg>& written) : cx(cx), written(written) {
+    for (const Arg& arg : written) { // what a variable is gets no type by a call that fails
+      const auto* name = ast::as<ast::Name>(arg.source);
+      const Entity* entity = name ? find(cx, name->name) : nullptr;
+      if (!entity || entity->kind != Entity::Kind::Variable) continue;
+      for_tensors(cx.open.resolved(cx.program.variables[entity->var.index].type), [&](const Type& type) {
+        if (type.open) states.push_back(cx.open.state_of(type));
+      });
+    }
+  }
+  void forget() {
+    for (const OpenTypes::State& state : states)
+      cx.open.restore(state);
+  }
+  // None if an argument is wrong by itself.
+  std::vector<Choice> choices();
+  std::vector<Arg> as(const Choice& choice);
+
+private:
+  void take(typed::Expr& e, const Choice& choice);
+
+  Context& cx;
+  const std::vector<Arg>& written;
+  std::vector<OpenTypes::State> states;
+};
+
+std::vector<Choice> Literals::choices() {
+  std::vector<DType> others;
+  bool has_float = false, has_integer = false;
+  for (Arg& arg : unchecked(written)) {
+    check_arg(cx, arg);
+    if (!arg.value) continue;
+    if (arg.value->type.is_error()) return {};
+    for_tensors(refresh(cx, *arg.value), [&](const Type& type) {
+      if (type.open) {
+        (cx.open.kind_of(type) == LiteralKind::Int ? has_integer : has_float) = true;
+      } else if ((is_num(type.dtype) || is_complex(type.dtype)) && others.size() < kMostElements &&
+                 std::find(others.begin(), others.end(), type.dtype) == others.end()) {
+        others.push_back(type.dtype);
+      }
+    });
+  }
+  others.insert(others.end(), {DType::F32, DType::F64});
+  std::vector<Choice> result;
+  auto add = [&](DType element, bool integers) {
+    auto same = [&](const Choice& c) { return c.element == element && c.integers == integers; };
+    if (std::none_of(result.begin(), result.end(), same)) result.push_back({element, integers});
+  };
+  for (DType element : others) {
+    const bool is_standard = element == (is_int(element) ? DType::I64 : DType::F32);
+    if (!is_int(element) && has_float && !is_standard) add(element, false);
+    if (has_integer && element != DType::I64) add(element, true);
+  }
+  return result;
+}
+
+void Literals::take(typed::Expr& e, const Choice& choice) {
+  if (e.is<typed::TupleExpr>()) {
+    for (size_t i = 0; i < e.operands.size(); ++i) {
+      take(*e.operands[i], choice);
+      e.type.elements[i] = e.operands[i]->type;
+    }
+  } else if (refresh(cx, e).open && (choice.integers || cx.open.kind_of(e.type) != LiteralKind::Int)) {
+    (void)cx.open.unify(e.type, Type::scalar(choice.element));
+    refresh(cx, e);
+  }
+}
+
+std::vector<Arg> Literals::as(const Choice& choice) {
+  std::vector<Arg> result = unchecked(written);
+  for (Arg& arg : result)
+    if (may_be_literal(arg.source)) {
+      check_arg(cx, arg);
+      if (arg.value) take(*arg.value, choice);
+    }
+  return result;
+}
+
+} // namespace
+
+ExprPtr with_literals(Context& cx, const Callable& callable, std::vector<Arg> args,
+                      const std::function<ExprPtr(std::vector<Arg>)>& call) {
+  if (cx.literal_retries == kMostRetries || !body_tells_literals(callable, args)) return call(std::move(args));
+  const Snapshot before = snapshot(cx);
+  const std::vector<Arg> written = unchecked(args);
+  Literals literals(cx, written);
+  ExprPtr result = call(std::move(args));
+  if (!refresh(cx, *result).is_error() || !is_about_types(cx, before)) return result;
+  SaveAndRestore retries(cx.literal_retries, cx.literal_retries + 1);
+  auto again = [&] {
+    rollback(cx, before);
+    literals.forget();
+  };
+  again();
+  const std::vector<Choice> choices = literals.choices();
+  for (const Choice& choice : choices) {
+    again();
+    result = call(literals.as(choice));
+    if (!refresh(cx, *result).is_error()) return result;
+  }
+  again();
+  return call(unchecked(written)); // says what is wrong
+}
+
+} // namespace tl::checker
