@@ -350,12 +350,12 @@ template <SortOp op, class Key> struct Sorter {
   }
 
   // Writes sorted items as results, from number `first` of all; keys are less by `least`.
-  void write(const Item* items, int64_t count, int64_t first, Key least = 0) const {
+  template <class I> void write(const I* items, int64_t count, int64_t first, Key least = 0) const {
     if constexpr (op == SortOp::Values) {
       const Elements<Key> e = elements;
       e.typed(result + first * e.bytes, [&](auto* to) {
         for (int64_t i = 0; i < count; ++i)
-          to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(e.bits(items[i].key() + least));
+          to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(e.bits(static_cast<Key>(items[i].key() + least)));
       });
     } else {
       auto* to = reinterpret_cast<int64_t*>(result) + first;
@@ -465,11 +465,19 @@ template <SortOp op, class Key> struct Sorter {
     write(kept, k, row * k);
   }
 
+  // The digits by which a row is partitioned: (key - least) >> shift.
+  struct Partition {
+    Key least;
+    int shift;
+    uint64_t bucket(Key key) const { return (key - least) >> shift; }
+    bool tells_all() const { return shift == 0; } // the elements of a bucket are equal
+  };
+
   // The shared memory of a long row: counts of each chunk, where buckets begin, extremes of each chunk, items twice.
   struct Row {
     int64_t *counts, *starts;
     Extremes<Key>* extremes;
-    Key* least; // of the row
+    Partition* partition;
     Item *a, *b;
   };
   static constexpr int64_t kChunkBytes = kBuckets * 8 + 64, kRowBytes = (kBuckets + 8) * 8 + 64;
@@ -481,7 +489,7 @@ template <SortOp op, class Key> struct Sorter {
     r.counts = reinterpret_cast<int64_t*>(at);
     r.starts = r.counts + chunks * kBuckets;
     r.extremes = reinterpret_cast<Extremes<Key>*>(r.starts + kBuckets + 8);
-    r.least = reinterpret_cast<Key*>(r.starts + kBuckets + 1);
+    r.partition = reinterpret_cast<Partition*>(r.starts + kBuckets + 1);
     r.a = reinterpret_cast<Item*>(at + tables);
     r.b = r.a + n;
     return r;
@@ -505,12 +513,6 @@ template <SortOp op, class Key> struct Sorter {
     row_at(c.row).extremes[c.number] = found;
   }
 
-  // The digits by which a row is partitioned: (key - least) >> shift.
-  struct Partition {
-    Key least;
-    int shift;
-    uint64_t bucket(Key key) const { return (key - least) >> shift; }
-  };
   Partition partition_of(const Row& r) const {
     Extremes<Key> all = r.extremes[0];
     for (int64_t c = 1; c < chunks_of(n); ++c) {
@@ -548,8 +550,9 @@ template <SortOp op, class Key> struct Sorter {
     }
     if (c.number == 0) {
       r.starts[kBuckets] = sum;
-      *r.least = p.least;
+      *r.partition = p;
     }
+    if (op == SortOp::Values && p.tells_all()) return;
     elements.each(row_of_x(c.row), c.begin, c.end, [&](int64_t i, Key key) {
       r.a[next[p.bucket(key)]++] = Item::make(key - p.least, static_cast<uint64_t>(i));
     });
@@ -558,9 +561,41 @@ template <SortOp op, class Key> struct Sorter {
   void bucket(int64_t tile) const {
     const int64_t row = tile / kBuckets, b = tile % kBuckets;
     const Row r = row_at(row);
-    const int64_t begin = r.starts[b], count = r.starts[b + 1] - begin;
+    const int64_t begin = r.starts[b], count = r.starts[b + 1] - begin, first = row * n + begin;
     if (count == 0) return;
-    write(sort_items(r.a + begin, r.b + begin, count, elements.bytes), count, row * n + begin, *r.least);
+    const Partition p = *r.partition;
+    if (p.tells_all()) {
+      if constexpr (op == SortOp::Values)
+        fill(p.least + static_cast<Key>(b), count, first);
+      else
+        write(r.a + begin, count, first);
+      return;
+    }
+    if constexpr (sizeof(Key) == 8)
+      if (p.shift <= 32 && n <= int64_t{UINT32_MAX})
+        return sort_narrow(r, begin, count, static_cast<Key>(b) << p.shift, first, p.least);
+    write(sort_items(r.a + begin, r.b + begin, count, elements.bytes), count, first, p.least);
+  }
+
+  // `count` results of this key, from number `first` of all.
+  void fill(Key key, int64_t count, int64_t first) const {
+    elements.typed(result + first * elements.bytes, [&](auto* to) {
+      std::fill_n(to, count, static_cast<std::remove_reference_t<decltype(*to)>>(elements.bits(key)));
+    });
+  }
+
+  // A bucket whose keys differ in 32 bits only: as keys of so many, which begin at `base`.
+  void sort_narrow(const Row& r, int64_t begin, int64_t count, Key base, int64_t first, Key least) const {
+    using Narrow = std::conditional_t<op == SortOp::Values, KeyItem<uint32_t>, ShortItem>;
+    static_assert(sizeof(Key) == 4 || 2 * sizeof(Narrow) <= sizeof(Item)); // both places are in r.b
+    auto* a = reinterpret_cast<Narrow*>(r.b + begin);
+    for (int64_t i = 0; i < count; ++i) {
+      const Item item = r.a[begin + i];
+      uint64_t position = 0;
+      if constexpr (op != SortOp::Values) position = item.position();
+      a[i] = Narrow::make(static_cast<uint32_t>(item.key() - base), position);
+    }
+    write(sort_items(a, a + count, count, 4), count, first, least + base);
   }
 };
 
