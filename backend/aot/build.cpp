@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
@@ -28,7 +29,7 @@
 // clang-format off
 #define TL_EMBEDDED(X) \
   X(runtime) \
-  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_plot_text) X(without_plot_layers) X(without_readers) X(without_tables) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
+  X(without_linalg) X(without_sort_values) X(without_sort_order) X(without_sort_top) X(without_plot) X(without_plot_text) X(without_plot_layers) X(without_readers) X(without_image_readers) X(without_tables) X(without_writers) X(without_png) X(without_jpeg) X(without_refusal)
 // clang-format on
 extern "C" {
 #define X(name) extern const char tl_##name[], tl_##name##_end[];
@@ -76,11 +77,29 @@ void deliver(const std::string& from, const std::string& to, bool executable) {
 // The parts of the VM that a program may do without.
 struct Used {
   bool linalg = false, plot = false, readers = false, writers = false, images = false; // images: written
-  bool tables = false;                                                                 // read, with names
+  bool tables = false, image_readers = false;                                          // read, with names; compressed
   bool plot_text = false, plot_layers = false;      // plots without a file, plots other than lines and images
   std::array<bool, std::size(kSortOps)> sorts = {}; // by SortOp
   bool refusal = true;                              // to run on an old processor: ends the process
 };
+
+// Could a tensor of this type be a compressed image? It is u8[h, w, c] or u16[h, w, c], c up to 4.
+// `text`: the type as its parameter has it, "u8[n, 28, 28]".
+bool may_be_image(DType dtype, uint32_t rank, std::string_view text) {
+  if ((dtype != DType::U8 && dtype != DType::U16) || rank != 3) return false;
+  const size_t last = text.rfind(", ");
+  if (last == text.npos || !text.ends_with(']')) return true;
+  const std::string_view size = text.substr(last + 2, text.size() - last - 3);
+  int64_t number = 0;
+  const auto end = std::from_chars(size.data(), size.data() + size.size(), number);
+  return end.ec != std::errc() || end.ptr != size.data() + size.size() || number <= 4;
+}
+
+bool may_be_image(const std::vector<FileLeaf>& leaves) {
+  return std::any_of(leaves.begin(), leaves.end(), [](const FileLeaf& leaf) {
+    return leaf.is_list ? may_be_image(leaf.element) : may_be_image(leaf.dtype, leaf.rank, "");
+  });
+}
 
 void used_by_command_line(const ProgramInterface& interface, Used& used) {
   if (!interface.results.empty()) used.writers = used.images = true; // -o
@@ -88,6 +107,9 @@ void used_by_command_line(const ProgramInterface& interface, Used& used) {
     if (param.kind == ParamInfo::Kind::Tensor || param.kind == ParamInfo::Kind::List || !param.leaf.empty()) {
       used.readers = true;
       used.tables = used.tables || !param.leaf.empty();
+      const bool list = param.kind == ParamInfo::Kind::List;
+      if (list ? may_be_image(param.element) : may_be_image(param.dtype, param.rank, param.type_text))
+        used.image_readers = true;
     }
 }
 
@@ -108,6 +130,8 @@ void used_by(const Program& program, Used& used) {
         if (i.in.size() <= 3) used.images = true; // a path, names, one tensor or a list; several are no image
         break;
       case HostOp::Load:
+        if (may_be_image(i.dtype, static_cast<uint32_t>(i.outputs[0].dims.size()), "")) used.image_readers = true;
+        [[fallthrough]];
       case HostOp::Exists:
       case HostOp::ReadText:
         used.readers = true;
@@ -133,6 +157,7 @@ std::vector<std::pair<std::string, std::string_view>> runtime_for(const Used& us
   if (used.plot && !used.plot_text) add("without_plot_text", tl_without_plot_text, tl_without_plot_text_end);
   if (used.plot && !used.plot_layers) add("without_plot_layers", tl_without_plot_layers, tl_without_plot_layers_end);
   if (!used.readers) add("without_readers", tl_without_readers, tl_without_readers_end);
+  if (!used.image_readers) add("without_image_readers", tl_without_image_readers, tl_without_image_readers_end);
   if (!used.tables) add("without_tables", tl_without_tables, tl_without_tables_end);
   if (!used.writers) add("without_writers", tl_without_writers, tl_without_writers_end);
   if (!used.images && !used.plot) add("without_png", tl_without_png, tl_without_png_end);

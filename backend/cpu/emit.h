@@ -2,7 +2,8 @@
 //
 // Code is scalar, or runs in lanes: then a value is uniform (one scalar for all lanes), varying (a vector with one
 // element per lane) or, for i64, a line (base + stride * lane with scalar base and stride), which is what makes a load
-// with consecutive offsets one vector load. Lanes may be switched off by a mask.
+// with consecutive offsets one vector load. Where short rows are run through as one line, it may have terms, too: how
+// many rows further on a lane is, times a scalar. Lanes may be switched off by a mask.
 #pragma once
 #include "backend/cpu/debug_lines.h"
 #include "backend/cpu/uniform.h"
@@ -21,20 +22,37 @@ struct Machine {
   unsigned vector_bytes() const { return avx512 ? 64 : 32; }
 };
 
+// By how much each lane's quotient is more than the first one's: small numbers that do not descend.
+struct Steps {
+  llvm::Value* lanes = nullptr; // i32
+  llvm::Value* last = nullptr;  // of the last lane that is on, i32
+};
+
+// times * steps, or the negative of it.
+struct Term {
+  Steps steps;
+  llvm::Value* times = nullptr; // i64, the same for all lanes; null: 1
+  bool negative = false;
+};
+
 // A kernel value as LLVM sees it.
 struct Val {
   llvm::Value* v = nullptr; // scalar, or one element per lane; null for a line not yet needed as a vector
   bool varying = false;
   llvm::Value *base = nullptr, *stride = nullptr; // a line
-  bool is_line() const { return base != nullptr; }
-  static Val uniform(llvm::Value* v) { return {v, false, nullptr, nullptr}; }
-  static Val vector(llvm::Value* v) { return {v, true, nullptr, nullptr}; }
-  static Val line(llvm::Value* base, llvm::Value* stride) { return {nullptr, true, base, stride}; }
+  std::vector<Term> terms;                        // and what is added to it
+  bool is_sum() const { return base != nullptr; }
+  bool is_line() const { return base != nullptr && terms.empty(); }
+  static Val uniform(llvm::Value* v) { return {v, false, nullptr, nullptr, {}}; }
+  static Val vector(llvm::Value* v) { return {v, true, nullptr, nullptr, {}}; }
+  static Val line(llvm::Value* base, llvm::Value* stride) { return {nullptr, true, base, stride, {}}; }
 };
 
 struct Lanes {
-  unsigned width = 0;          // 0: scalar code
-  llvm::Value* mask = nullptr; // <width x i1>; null: every lane is on
+  unsigned width = 0;           // 0: scalar code
+  llvm::Value* mask = nullptr;  // <width x i1>; null: every lane is on
+  llvm::Value* tail = nullptr;  // `mask`, where it is that of the lanes before the end of a loop
+  llvm::Value* count = nullptr; // of those, i64
 };
 
 using Values = std::vector<llvm::Value*>;
@@ -76,6 +94,11 @@ private:
   void load(const kir::Instr& instr);
   llvm::Value* load_strided(llvm::FixedVectorType* vector, llvm::Value* first, int64_t stride, uint32_t param);
   void store(const kir::Instr& instr);
+  // emit_rows.cpp: rows of few elements as one line
+  bool short_rows(const kir::Phase& phase, const std::function<void()>& otherwise);
+  Steps steps_of(llvm::Value* remainder, llvm::Value* divisor);
+  bool divide_line(const kir::Instr& instr);
+  llvm::Value* load_near(llvm::FixedVectorType* vector, llvm::Value* place, const Val& offset, uint32_t param);
   void check(const kir::Instr& instr);
   void copy_transposed(const kir::Instr& instr); // transpose.cpp
   void record(const kir::Instr& instr, llvm::Value* element, llvm::Value* a, llvm::Value* b);
@@ -193,6 +216,10 @@ private:
   std::vector<bool> varying_;
   std::vector<const kir::Instr*> definition_;
   std::map<kir::ValueId, bool> known_; // conditions that are decided where code is emitted (emit_split.cpp)
+
+  // The line of short rows that is run through: how long rows are, and what is read or written element by element.
+  llvm::Value *row_length_ = nullptr, *column_base_ = nullptr; // and the column of the first lane
+  int scattered_ = 0;
 
   llvm::Function* function_ = nullptr;
   llvm::Instruction* entry_end_ = nullptr; // code for the whole call is inserted before it

@@ -147,11 +147,14 @@ Value* Emitter::local_variable(llvm::Type* type, const char* name) {
 
 void Emitter::emit_phase(const kir::Phase& phase, const std::string& symbol) {
   begin_function(symbol);
-  loop(function_->getArg(1), function_->getArg(2), 1, {}, [&](Value* tile, const Values&) -> Values {
-    set(phase.body.params[0], Val::uniform(tile));
-    block(phase.body);
-    return {};
-  });
+  auto tile_by_tile = [&] {
+    loop(function_->getArg(1), function_->getArg(2), 1, {}, [&](Value* tile, const Values&) -> Values {
+      set(phase.body.params[0], Val::uniform(tile));
+      block(phase.body);
+      return {};
+    });
+  };
+  if (!short_rows(phase, tile_by_tile)) tile_by_tile();
   end_function();
 }
 
@@ -217,7 +220,13 @@ Value* Emitter::in_lanes(Val value) {
   Value* steps = lane_ids(b.getInt64Ty());
   if (auto* one = llvm::dyn_cast<llvm::ConstantInt>(value.stride); !one || !one->isOne())
     steps = b.CreateMul(splat(value.stride), steps);
-  return b.CreateAdd(splat(value.base), steps);
+  Value* lanes = b.CreateAdd(splat(value.base), steps);
+  for (const Term& term : value.terms) {
+    Value* more = b.CreateZExt(term.steps.lanes, lanes->getType());
+    if (term.times) more = b.CreateMul(more, splat(term.times));
+    lanes = term.negative ? b.CreateSub(lanes, more) : b.CreateAdd(lanes, more);
+  }
+  return lanes;
 }
 
 // --- memory
@@ -332,11 +341,15 @@ void Emitter::load(const Instr& instr) {
     result = b.CreateVectorReverse(raw);
   } else if (int64_t stride = small_stride(offset); stride > 0 && (!lanes_.mask || size_of(memory) >= 4)) {
     result = load_strided(vector, b.CreateInBoundsGEP(element, base, offset.base), stride, instr.param);
-  } else {
+  } else if (offset.is_sum()) {
+    result = load_near(vector, base, offset, instr.param);
+  }
+  if (!result) {
     Value* places = b.CreateInBoundsGEP(element, base, in_lanes(offset));
     Value* mask = lanes_.mask ? lanes_.mask : splat(b.getTrue());
     raw = b.CreateMaskedGather(vector, places, align, mask, zero);
     result = raw;
+    ++scattered_;
   }
   if (raw) note_alias(raw, instr.param);
   set(instr.results[0], Val::vector(from_memory(memory, result)));
@@ -371,6 +384,7 @@ void Emitter::store(const Instr& instr) {
     // Scatters store from the first lane to the last, so of equal offsets the last iteration wins.
     Value* places = b.CreateInBoundsGEP(element, base, in_lanes(offset));
     access = b.CreateMaskedScatter(data, places, align, lanes_.mask);
+    scattered_ += 100;
   }
   note_alias(access, instr.param);
 }

@@ -1,5 +1,6 @@
 // Arithmetic on scalars and on vectors.
 #include "backend/cpu/emit.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -73,7 +74,7 @@ void Emitter::arithmetic(const Instr& instr) {
 bool Emitter::line_arithmetic(const Instr& instr) {
   if (instr.dtype != DType::I64) return false;
   for (kir::ValueId operand : instr.operands)
-    if (get(operand).varying && !get(operand).is_line()) return false;
+    if (get(operand).varying && !get(operand).is_sum()) return false;
   Val x = get(instr.operands[0]), y = instr.operands.size() > 1 ? get(instr.operands[1]) : Val{};
   if ((instr.op == KOp::UDiv || instr.op == KOp::URem) && instr.operands[0] == stretch_.index &&
       instr.operands[1] == stretch_.divisor) {
@@ -81,23 +82,53 @@ bool Emitter::line_arithmetic(const Instr& instr) {
         instr.op == KOp::UDiv ? Val::uniform(stretch_.quotient) : Val::line(stretch_.remainder, b.getInt64(1)));
     return true;
   }
+  if (instr.op == KOp::UDiv || instr.op == KOp::URem) return divide_line(instr);
   Value* zero = b.getInt64(0);
-  auto base = [](Val v) { return v.is_line() ? v.base : v.v; };
-  auto stride = [&](Val v) { return v.is_line() ? v.stride : zero; };
+  auto is_zero = [](Value* value) {
+    auto* number = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return number && number->isZero();
+  };
+  auto base = [](const Val& v) { return v.is_sum() ? v.base : v.v; };
+  auto stride = [&](const Val& v) { return v.is_sum() ? v.stride : zero; };
   Val result;
+  auto add_terms = [&](const Val& v, bool negative) {
+    for (Term term : v.terms) {
+      term.negative = term.negative != negative;
+      auto opposite = std::find_if(result.terms.begin(), result.terms.end(), [&](const Term& other) {
+        return other.steps.lanes == term.steps.lanes && other.times == term.times && other.negative != term.negative;
+      });
+      if (opposite != result.terms.end())
+        result.terms.erase(opposite);
+      else
+        result.terms.push_back(term);
+    }
+  };
   switch (instr.op) {
-  case KOp::Add: result = Val::line(b.CreateAdd(base(x), base(y)), b.CreateAdd(stride(x), stride(y))); break;
-  case KOp::Sub: result = Val::line(b.CreateSub(base(x), base(y)), b.CreateSub(stride(x), stride(y))); break;
-  case KOp::Neg: result = Val::line(b.CreateNeg(base(x)), b.CreateNeg(stride(x))); break;
+  case KOp::Add:
+    result = Val::line(b.CreateAdd(base(x), base(y)), b.CreateAdd(stride(x), stride(y)));
+    add_terms(x, false);
+    add_terms(y, false);
+    break;
+  case KOp::Sub:
+    result = Val::line(b.CreateSub(base(x), base(y)), b.CreateSub(stride(x), stride(y)));
+    add_terms(x, false);
+    add_terms(y, true);
+    break;
+  case KOp::Neg:
+    result = Val::line(b.CreateNeg(base(x)), b.CreateNeg(stride(x)));
+    add_terms(x, true);
+    break;
   case KOp::Mul:
-    if (x.is_line() && y.is_line()) return false;
-    if (y.is_line()) std::swap(x, y);
-    result = Val::line(b.CreateMul(x.base, y.v), b.CreateMul(x.stride, y.v));
+    if (x.is_sum() && y.is_sum()) return false;
+    if (y.is_sum()) std::swap(x, y);
+    result = Val::line(b.CreateMul(x.base, y.v), is_zero(x.stride) ? zero : b.CreateMul(x.stride, y.v));
+    add_terms(x, false);
+    for (Term& term : result.terms)
+      term.times = term.times ? b.CreateMul(term.times, y.v) : y.v;
     break;
   default: return false;
   }
-  if (auto* number = llvm::dyn_cast<llvm::ConstantInt>(result.stride); number && number->isZero())
-    result = Val::uniform(result.base);
+  if (is_zero(result.stride) && result.terms.empty()) result = Val::uniform(result.base);
   set(instr.results[0], result);
   return true;
 }

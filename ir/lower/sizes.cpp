@@ -488,14 +488,15 @@ Leaves FunctionLowerer::checked_operands(Leaves values, const typed::Expr& e) {
 // on all operands.
 Leaves FunctionLowerer::checked(Leaves leaves, const std::vector<typed::SizeCheck>& checks, bool all) {
   if (checks.empty() || leaves.empty()) return leaves;
-  if (all) {
-    constexpr size_t most = 1 << 19; // Guards
-    if (checks.size() > most / leaves.size())
-      throw Unsupported(
-          fmt::format("{} values whose sizes must agree in {} places are too many", leaves.size(), checks.size()),
-          checks.front().span);
+  if (all && (checks.size() == 1 || leaves.size() == 1)) {
     for (ValueId& leaf : leaves)
       leaf = checked(leaf, checks);
+    return leaves;
+  }
+  if (all) { // checked once, and each leaf waits for that
+    const ValueId holds = checked(here().constant(DType::Bool, Scalar::of(uint8_t{1})), checks);
+    for (ValueId& leaf : leaves)
+      leaf = proven(leaf, holds, checks[0].span);
     return leaves;
   }
   auto has_axes = [&](ValueId v) { return type(v).is_tensor() && !type(v).dims.empty(); };

@@ -1,0 +1,265 @@
+// Rows of few elements as one line, which vectors run through: the lanes of a vector are in a few neighbouring rows, so
+// the row of each is that of the first and a small number more. What is read of rows and columns is then near, too: one
+// load and a permutation of it.
+#include "backend/cpu/emit.h"
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace tl::cpu {
+using kir::Block;
+using kir::Instr;
+using kir::KOp;
+using kir::ValueId;
+using llvm::Value;
+namespace in = llvm::Intrinsic;
+
+namespace {
+
+constexpr int64_t kLongest = 64;          // divisor of a line
+constexpr unsigned kScale = 16;           // quotients are products with a number of so many bits
+constexpr int64_t kRow = 16, kSparse = 4; // longest rows: of what is near, and where elements are read one by one
+constexpr int kMostInstructions = 60;
+
+// A phase of a tile per row, or per part of a row where it is long: the parts that short rows do not have.
+struct RowPhase {
+  const Instr* loop = nullptr;
+  ValueId row, part; // the tile's row, and which part of it: 0
+  ValueId length;
+};
+
+class Matcher {
+public:
+  Matcher(const kir::Phase& phase, const std::vector<const Instr*>& definition)
+      : body_(phase.body), definition_(definition) {}
+
+  std::optional<RowPhase> match() const {
+    if (body_.instrs.empty()) return std::nullopt;
+    const Instr& last = body_.instrs.back();
+    if (last.op != KOp::For || !last.vector || last.blocks[0].params.size() != 1) return std::nullopt;
+    for (size_t i = 0; i + 1 < body_.instrs.size(); ++i)
+      if (!body_.instrs[i].blocks.empty() || body_.instrs[i].op == KOp::Store || body_.instrs[i].op == KOp::Check ||
+          body_.instrs[i].op == KOp::CopyTransposed)
+        return std::nullopt;
+    if (instruction_count(last.blocks[0]) > kMostInstructions || has_loops(last.blocks[0])) return std::nullopt;
+    // for tile % parts * size .. min(that + size, length) with tiles = rows * parts, parts = ceil(length / size)
+    const Instr *lo = get(last.operands[0], KOp::Mul), *hi = get(last.operands[1], KOp::Select);
+    const Instr* part = lo ? any_of(*lo, KOp::URem) : nullptr;
+    if (!part || !hi || part->operands[0] != body_.params[0]) return std::nullopt;
+    RowPhase result;
+    result.loop = &last;
+    result.part = part->results[0];
+    result.length = hi->operands[2];
+    const Instr* parts = get(part->operands[1], KOp::UDiv);
+    const Instr* rounded = parts ? get(parts->operands[0], KOp::Add) : nullptr;
+    if (!rounded || (rounded->operands[0] != result.length && rounded->operands[1] != result.length))
+      return std::nullopt;
+    for (const Instr& instr : body_.instrs)
+      if (instr.op == KOp::UDiv && instr.operands[0] == body_.params[0] && instr.operands[1] == part->operands[1])
+        result.row = instr.results[0];
+    const Instr* length = definition_[result.length.index];
+    if (!result.row.valid() || !length || length->op != KOp::Arg || uses_elsewhere(part->operands[1], *part))
+      return std::nullopt;
+    return result;
+  }
+
+private:
+  const Instr* get(ValueId value, KOp op) const {
+    const Instr* instr = definition_[value.index];
+    return instr && instr->op == op ? instr : nullptr;
+  }
+  const Instr* any_of(const Instr& instr, KOp op) const {
+    const Instr* first = get(instr.operands[0], op);
+    return first ? first : get(instr.operands[1], op);
+  }
+  static bool has_loops(const Block& block) {
+    for (const Instr& instr : block.instrs) {
+      if (instr.op == KOp::CopyTransposed || (!instr.blocks.empty() && instr.op != KOp::If)) return true;
+      for (const Block& inner : instr.blocks)
+        if (has_loops(inner)) return true;
+    }
+    return false;
+  }
+  // The tile, and how many parts there are, serve to find row and part alone.
+  bool uses_elsewhere(ValueId parts, const Instr& part) const {
+    for (const Instr& instr : body_.instrs)
+      for (ValueId operand : instr.operands)
+        if ((operand == body_.params[0] || operand == parts) && &instr != &part &&
+            !(instr.op == KOp::UDiv && instr.operands[0] == body_.params[0] && instr.operands[1] == parts))
+          return true;
+    return false;
+  }
+
+  const Block& body_;
+  const std::vector<const Instr*>& definition_;
+};
+
+} // namespace
+
+// floor((remainder + lane) / divisor) for 0 <= remainder < divisor <= kLongest, both i64 and the same for all lanes.
+// Of m / divisor with m < kLongest + 64 the product with ceil(2^16 / divisor) is off by less than 1 / divisor.
+Steps Emitter::steps_of(Value* remainder, Value* divisor) {
+  llvm::Type* i32 = b.getInt32Ty();
+  Value* scale = b.CreateAdd(b.CreateUDiv(b.getInt64((1U << kScale) - 1), divisor), b.getInt64(1));
+  Value *first = b.CreateTrunc(remainder, i32), *factor = b.CreateTrunc(scale, i32);
+  Steps steps;
+  steps.lanes = b.CreateLShr(b.CreateMul(b.CreateAdd(splat(first), lane_ids(i32)), splat(factor)), kScale);
+  Value* count = lanes_.count ? b.CreateTrunc(lanes_.count, i32) : b.getInt32(lanes_.width);
+  steps.last = b.CreateLShr(b.CreateMul(b.CreateAdd(first, b.CreateSub(count, b.getInt32(1))), factor), kScale);
+  return steps;
+}
+
+// The number of a row, as short_rows gives it, divided: its axes. False: it is something else.
+bool Emitter::divide_line(const Instr& instr) {
+  const Val x = get(instr.operands[0]), y = get(instr.operands[1]);
+  auto* stride = x.is_sum() ? llvm::dyn_cast<llvm::ConstantInt>(x.stride) : nullptr;
+  if (!row_length_ || y.varying || !stride || !stride->isZero() || x.terms.size() != 1) return false;
+  const Term& term = x.terms[0];
+  if (term.times || term.negative) return false;
+  llvm::Type* i32 = b.getInt32Ty();
+  Value *one = b.getInt64(1), *most = b.getInt64(kLongest), *zero = b.getInt64(0);
+  Value* divisor = b.CreateBinaryIntrinsic(in::umax, y.v, one);
+  Value *quotient = b.CreateUDiv(x.base, divisor), *rest = b.CreateSub(x.base, b.CreateMul(quotient, divisor));
+  // Of more than kLongest at most one multiple is passed: as if it were that, and as far from the next multiple.
+  Value* small = b.CreateBinaryIntrinsic(in::umin, divisor, most);
+  Value* from = b.CreateBinaryIntrinsic(in::smax, b.CreateSub(rest, b.CreateSub(divisor, small)), b.CreateNeg(most));
+  Value* scale = b.CreateTrunc(b.CreateAdd(b.CreateUDiv(b.getInt64((1U << kScale) - 1), small), one), i32);
+  from = b.CreateTrunc(from, i32);
+  Steps steps;
+  Value* places = b.CreateAdd(splat(from), term.steps.lanes);
+  places = b.CreateBinaryIntrinsic(in::smax, places, llvm::Constant::getNullValue(places->getType()));
+  steps.lanes = b.CreateLShr(b.CreateMul(places, splat(scale)), kScale);
+  Value* last = b.CreateBinaryIntrinsic(in::smax, b.CreateAdd(from, term.steps.last), b.getInt32(0));
+  steps.last = b.CreateLShr(b.CreateMul(last, scale), kScale);
+  Val result = Val::line(quotient, zero);
+  if (instr.op == KOp::UDiv) {
+    result.terms.push_back({steps, nullptr, false});
+  } else {
+    result.base = rest;
+    result.terms = {term, {steps, divisor, true}};
+  }
+  set(instr.results[0], result);
+  return true;
+}
+
+// Elements that are at most a vector apart, as one load of all between them. Null: they are not, or the processor
+// cannot permute a vector by another.
+Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Val& offset, uint32_t param) {
+  const bool is_x86 = llvm::Triple(module_.getTargetTriple()).isX86();
+  const unsigned bits = vector->getElementType()->getScalarSizeInBits(), width = lanes_.width;
+  if (!is_x86 || !row_length_ || offset.terms.size() != 1 || lanes_.mask != lanes_.tail) return nullptr;
+  auto* stride = llvm::dyn_cast<llvm::ConstantInt>(offset.stride);
+  const Term& term = offset.terms[0];
+  Value *first = offset.base, *places = term.steps.lanes, *last = term.steps.last;
+  llvm::Type* i32 = b.getInt32Ty();
+  if (!stride) return nullptr;
+  if (stride->isOne() && term.negative && term.times == row_length_) { // the column: at most kRow of them
+    // base + lane - length * steps is base - remainder + column
+    Value* length = b.CreateTrunc(row_length_, i32);
+    Value* remainder = b.CreateTrunc(column_base_, i32);
+    places = b.CreateSub(b.CreateAdd(splat(remainder), lane_ids(i32)), b.CreateMul(places, splat(length)));
+    first = b.CreateSub(first, column_base_);
+    last = b.CreateSub(length, b.getInt32(1));
+  } else if (!stride->isZero() || term.times || term.negative) {
+    return nullptr;
+  }
+  const bool one = bits == 32 && width * bits == machine_.vector_bytes() * 8;
+  const bool wide = machine_.avx512 && bits == 64 && width == 8, two = machine_.avx512 && bits == 64 && width == 16;
+  if (!one && !wide && !two) return nullptr;
+  llvm::Type* element = b.getIntNTy(bits);
+  auto* numbers = llvm::FixedVectorType::get(element, width);
+  Value* mask = b.CreateICmpULE(lane_ids(i32), splat(last));
+  Value* place = b.CreateInBoundsGEP(element, memory, first);
+  auto* raw = b.CreateMaskedLoad(numbers, place, llvm::Align(bits / 8), mask, llvm::Constant::getNullValue(numbers));
+  note_alias(raw, param);
+  Value* result = nullptr;
+  if (one && !machine_.avx512) {
+    result = b.CreateIntrinsic(in::x86_avx2_permd, {}, {raw, places});
+  } else if (one) {
+    result = b.CreateIntrinsic(in::x86_avx512_permvar_si_512, {}, {raw, places});
+  } else {
+    places = b.CreateZExt(places, numbers);
+    auto half = [&](Value* x, unsigned from) {
+      std::vector<int> lanes(8);
+      for (unsigned i = 0; i < 8; ++i)
+        lanes[i] = static_cast<int>(from + i);
+      return b.CreateShuffleVector(x, lanes);
+    };
+    if (wide) {
+      result = b.CreateIntrinsic(in::x86_avx512_permvar_di_512, {}, {raw, places});
+    } else {
+      Value *low = half(raw, 0), *high = half(raw, 8);
+      auto part = [&](unsigned from) {
+        return b.CreateIntrinsic(in::x86_avx512_vpermi2var_q_512, {}, {low, half(places, from), high});
+      };
+      std::vector<int> all(16);
+      for (int i = 0; i < 16; ++i)
+        all[static_cast<size_t>(i)] = i;
+      result = b.CreateShuffleVector(part(0), part(8), all);
+    }
+  }
+  return b.CreateBitCast(result, vector);
+}
+
+// Emits a phase of which a tile is a row twice: for short rows, as one line, and as `otherwise` emits it. False: it is
+// none.
+bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& otherwise) {
+  const std::optional<RowPhase> rows = Matcher(phase, definition_).match();
+  if (!rows) return false;
+  const Block& body = rows->loop->blocks[0];
+  auto *choose = b.GetInsertBlock(), *line = new_block("line"), *each = new_block("rows"), *exit = new_block("end");
+  b.SetInsertPoint(line);
+  Value* length = param_[definition_[rows->length.index]->param];
+  Value *begin = b.CreateMul(function_->getArg(1), length), *end = b.CreateMul(function_->getArg(2), length);
+  const unsigned width = widths(body).first;
+  Value* by = b.CreateBinaryIntrinsic(in::umax, length, b.getInt64(1));
+  Value *more = b.CreateUDiv(b.getInt64(width), by), *further = b.CreateURem(b.getInt64(width), by);
+  row_length_ = length;
+  scattered_ = 0;
+  auto step = [&](const Values& at) { // the row and the column of the first lane
+    const Steps steps = steps_of(at[1], by);
+    Val row = Val::line(at[0], b.getInt64(0)), column = Val::line(at[1], b.getInt64(1));
+    row.terms.push_back({steps, nullptr, false});
+    column.terms.push_back({steps, length, true});
+    column_base_ = at[1];
+    for (const Instr& instr : phase.body.instrs) {
+      if (&instr == rows->loop) break;
+      if (!instr.results.empty() && instr.results[0] == rows->row)
+        set(rows->row, row);
+      else if (!instr.results.empty() && instr.results[0] == rows->part)
+        set(rows->part, Val::uniform(b.getInt64(0)));
+      else if (instr.operands.empty() || instr.operands[0] != phase.body.params[0])
+        instruction(instr);
+    }
+    set(body.params[0], column);
+    block(body);
+    Value* next = b.CreateAdd(at[1], further);
+    Value* wraps = b.CreateICmpSGE(next, by);
+    lanes_ = {};
+    return Values{b.CreateAdd(b.CreateAdd(at[0], more), b.CreateZExt(wraps, b.getInt64Ty())),
+                  b.CreateSub(next, b.CreateSelect(wraps, by, b.getInt64(0)))};
+  };
+  Value* whole = b.CreateAnd(b.CreateSub(end, begin), b.getInt64(~static_cast<uint64_t>(width - 1)));
+  Value* rest = b.CreateAdd(begin, whole);
+  Values at = loop(begin, rest, width, {function_->getArg(1), b.getInt64(0)}, [&](Value*, const Values& carried) {
+    lanes_ = {width};
+    return step(carried);
+  });
+  loop(rest, end, width, at, [&](Value* index, const Values& carried) {
+    lanes_ = {width};
+    lanes_.count = b.CreateSub(end, index);
+    lanes_.mask = lanes_.tail = tail_mask(lanes_.count);
+    return step(carried);
+  });
+  row_length_ = nullptr;
+  b.CreateBr(exit);
+  b.SetInsertPoint(each);
+  otherwise();
+  b.CreateBr(exit);
+  b.SetInsertPoint(choose);
+  const int64_t longest = scattered_ >= 100 ? 0 : scattered_ > 0 ? kSparse : std::min<int64_t>(kRow, width);
+  b.CreateCondBr(b.CreateICmpSLE(length, b.getInt64(static_cast<uint64_t>(longest))), line, each);
+  b.SetInsertPoint(exit);
+  return true;
+}
+
+} // namespace tl::cpu
