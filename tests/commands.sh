@@ -171,6 +171,7 @@ printf 'import "lib/faulty.tl"\ntest "picks" { assert faulty.pick([1.0, 2.0], 1)
 check "tests use imported files" 0 "1 passed" -- "$tl" test "$out/tested.tl"
 check "dump with imports" 0 "pick" -- "$tl" dump "$out/uses.tl" --stage typed
 check "standard input by lines" 0 "^5$" -- sh -c "printf '2\n3\n' | '$tl' run -e 'print(parse(i64, read_line()) + parse(i64, read_line()))'"
+check "what is left of standard input" 0 "^a 2 true$" -- sh -c "printf 'a\n\nb' | '$tl' run -e 'let first = read_line(); print(first, len(lines(read_text(\"-\"))), read_text(\"-\") == \"\")'"
 check "no more lines" 3 "EndOfInput" -- "$tl" run -e 'print(read_line())' </dev/null
 
 # ---- files that are wrong

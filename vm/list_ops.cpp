@@ -139,12 +139,18 @@ void Interpreter::list(const Instruction& i) {
     const List* list = list_at(i, 0, failure);
     if (!failure && bounds.step == 0) failure = fail({"WrongIndex", "the step of a slice is 0", "", i.loc, 3, {}});
     if (failure || !list) return give_list(nullptr);
-    auto* part = new List;
-    part->width = list->width;
     auto [start, count, step] = bounds.resolve(static_cast<int64_t>(list->length()));
+    const size_t width = list->width;
+    if (step == 1 && list->handles == 1 && i.in[0].last_use) { // a stack or a queue, of which elements leave
+      List* own = in(i, 0).list;
+      own->values.keep(static_cast<size_t>(start) * width, static_cast<size_t>(count) * width);
+      return give_list(own);
+    }
+    auto* part = new List;
+    part->width = width;
     for (int64_t k = 0; k < count; ++k)
       for (size_t leaf = 0; leaf < list->width; ++leaf)
-        part->values.push_back(list->values[static_cast<size_t>(start + k * step) * list->width + leaf]);
+        part->values.push_back(list->values[static_cast<size_t>(start + k * step) * width + leaf]);
     return give_list(part);
   }
   case HostOp::ListJoin: return list_join(i);

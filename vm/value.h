@@ -214,11 +214,39 @@ struct Value {
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
 };
 
+// Values, of which the first and the last ones leave at the cost of those that do.
+class ValueQueue {
+public:
+  size_t size() const { return values_.size() - gone_; }
+  Value& operator[](size_t k) { return values_[gone_ + k]; }
+  const Value& operator[](size_t k) const { return values_[gone_ + k]; }
+  Value* begin() { return values_.data() + gone_; }
+  Value* end() { return values_.data() + values_.size(); }
+  const Value* begin() const { return values_.data() + gone_; }
+  const Value* end() const { return values_.data() + values_.size(); }
+  void reserve(size_t count) { values_.reserve(gone_ + count); }
+  void push_back(Value value) { values_.push_back(std::move(value)); }
+  // Only those in [first, first + count) stay.
+  void keep(size_t first, size_t count) {
+    values_.resize(gone_ + first + count);
+    for (size_t k = 0; k < first; ++k)
+      (*this)[k].reset();
+    gone_ += first;
+    if (gone_ <= values_.size() / 2) return;
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(gone_));
+    gone_ = 0;
+  }
+
+private:
+  std::vector<Value> values_;
+  size_t gone_ = 0; // at its start
+};
+
 // Elements of `width` values each. Issuing thread only; the only handle on it may change it.
 struct List {
   uint32_t handles = 0;
   size_t width = 1;
-  std::vector<Value> values;
+  ValueQueue values;
   size_t length() const { return values.size() / width; }
 };
 

@@ -134,9 +134,10 @@ ExprPtr ElementAssignment::changed_element(const typed::Expr& index) {
   }
   ExprPtr old = list_get(cx, held_list(), copy_simple(index), false, element_span);
   if (old->type.is_error()) return nullptr;
-  return *s.op == ast::BinaryOp::Power
-             ? check_power(cx, std::move(old), s.value, span, s.op_span)
-             : binary_op(cx, *s.op, std::move(old), check_value(cx, s.value), span, s.op_span);
+  if (*s.op == ast::BinaryOp::Power) return check_power(cx, std::move(old), s.value, span, s.op_span);
+  const Type expected = any_sizes(cx, old->type);
+  ExprPtr value = check_value(cx, s.value, expected.is_list() ? &expected : nullptr);
+  return binary_op(cx, *s.op, std::move(old), std::move(value), span, s.op_span);
 }
 
 // The statement. False where an error is reported.

@@ -63,6 +63,9 @@ static void finish_literal(typed::LiteralExpr& literal, DType whole, std::string
     }
     if (!is_int_form && std::isinf(value) && !text.empty() && text != "inf")
       problem = fmt::format("{} does not fit in {}", text, name_of(type));
+    const bool is_zero = text.substr(0, text.find_first_of("eE")).find_first_of("123456789") == text.npos;
+    if (!is_int_form && !is_zero && problem.empty() && convert_scalar(type, DType::F64, number).as<double>() == 0)
+      problem = fmt::format("{} is nearer to 0 than any {}: it would be 0", text, name_of(type));
   }
   literal = {.value = number, .is_imaginary = literal.is_imaginary};
 }

@@ -157,7 +157,7 @@ std::optional<Static> of_axes_call(Context& cx, const std::string& name, const a
   return of_tuple(name == "axes_of" ? *axes : others(*axes, rank));
 }
 
-// `rank(x)` of a name, `len(t)` of a tuple that is known, and what is known of axes.
+// `rank(x)` of a name, `len(t)` of a tuple that is known or of a tensor of a known length, and what is known of axes.
 std::optional<Static> of_call(Context& cx, const ast::Call& node) {
   auto* callee = ast::as<ast::Name>(node.callee);
   if (callee && is_about_axes(callee->name)) return of_axes_call(cx, callee->name, node);
@@ -167,6 +167,8 @@ std::optional<Static> of_call(Context& cx, const ast::Call& node) {
     auto tuple = static_of(cx, node.arguments[0].value);
     if (tuple && tuple->kind == Kind::Tuple) return of_int(static_cast<int64_t>(tuple->elements.size()));
     auto type = type_of_name(cx, node.arguments[0].value);
+    if (type && type->is_tensor() && type->rank() > 0 && type->shape[0].is_constant())
+      return of_int(type->shape[0].constant());
     if (!type || !type->is_tuple()) return std::nullopt;
     return of_int(static_cast<int64_t>(type->elements.size()));
   }

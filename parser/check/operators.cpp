@@ -48,6 +48,10 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
   if (std::string literal = declared(target); !literal.empty() && loses && given.rank() == 0)
     return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target),
                        name_of(given.dtype), literal);
+  const bool narrows = is_float(given.dtype) && is_float(wanted.dtype) && size_of(given.dtype) > size_of(wanted.dtype);
+  if (std::string literal = declared(target); !literal.empty() && narrows && wanted.rank() == 0)
+    return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(*target), name_of(given.dtype),
+                       literal);
   if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
     return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
                        literal);

@@ -357,7 +357,9 @@ ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr*
       enter(cx, name, entity);
   refresh(cx, *v);
   if (v->type.is_unit() && !v->type.is_error() && !v->is<typed::UnitExpr>()) {
-    error(cx, "TypeMismatch", value_expr->span, "this has no value");
+    auto* choice = ast::as<ast::If>(value_expr);
+    error(cx, "TypeMismatch", value_expr->span, "this has no value",
+          choice && !choice->else_block ? "an `if` has one where it has an `else`" : "");
     v->type = Type::error();
   }
   if (!type || (annotated.is_range() && v->type.is_range())) return v; // its ends are the value's

@@ -104,6 +104,8 @@ static void unknown_type(Context& cx, const ast::Ident& type) {
     for (const auto& [candidate, other] : s->names)
       if (other.kind == Entity::Kind::Struct && edit_distance(name, candidate) <= 2)
         hint = fmt::format("did you mean `{}`?", candidate);
+  if (hint.empty() && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z')
+    hint = fmt::format("a type that a call chooses is declared: `fn f<{0}: any>(x: {0})`", name);
   error(cx, "UnknownType", type.span, fmt::format("there is no type `{}`", name), hint);
 }
 

@@ -72,6 +72,7 @@ private:
   std::string describe(const Token& token) const;
   std::string hint_for(size_t index, const std::vector<Kind>& expected) const;
   int find_header(size_t index) const;
+  bool is_field_of_struct(size_t index) const;
   bool ends_statement(size_t index, int level) const;
   size_t statement_end(size_t index) const;
   size_t block_begin(size_t index) const;

@@ -295,7 +295,14 @@ private:
   // `:` outside brackets of an interpolation: everything up to `}` says how to format.
   void format() {
     const Byte* first = cursor_;
-    while (*cursor_ != '}' && *cursor_ != '\n' && *cursor_ != '"' && cursor_ < end_) ++cursor_;
+    for (bool nested = false; *cursor_ != '\n' && *cursor_ != '"' && cursor_ < end_; ++cursor_) {
+      if (*cursor_ == '}' && !nested) break;
+      if (*cursor_ == '{' && !nested) {
+        start_ = cursor_;
+        error("BadEscape", span(), "a format holds no values", "its width and precision are numbers: `{x:8.2f}`");
+      }
+      nested = *cursor_ == '{' || (nested && *cursor_ != '}');
+    }
     if (cursor_ < end_ && *cursor_ == '"') { // no specification has quotes: the brace was left open
       add(FORMAT, span(), std::string(reinterpret_cast<const char*>(first), cursor_ - first));
       start_ = cursor_;

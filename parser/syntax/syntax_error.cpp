@@ -157,6 +157,12 @@ constexpr ForeignWord foreign_words[] = {
     {"float", "a variable is declared with `let` or `var`: `let x: f32 = e`"},
     {"auto", "a variable is declared with `let` or `var`"},
     {"pass", "an empty block is `{ }`"},
+    {"enum", "there are no enumerations: name numbers, `const red = 0`"},
+    {"type", "types have no other names; a parameter of any is `fn f<T: float>(x: T[n])`"},
+    {"use", "write `import name`"},
+    {"using", "write `import name`"},
+    {"include", "write `import name`"},
+    {"as", "a conversion is written as a call: `i64(x)`"},
 };
 
 // Does it stand in what begins with `//` or `/*` on its line?
@@ -206,6 +212,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case ASSIGN:
     if (previous == EQUAL) return "write `==`";
+    if (index >= 2 && previous == NAME && tokens_[index - 2].kind == FOR) return "write `for i in 0..n { }`";
+    if (is_field_of_struct(index)) return "fields have no values of their own: a function that makes one gives them";
     if (kind_at(index + 1) == GREATER) return "a function without a name is written `|x| x + 1`";
     if (previous == DOTDOT) return "a range ends before its second number: `0..n + 1`";
     if (previous == COLON) return "a declaration is `let x = e`";
@@ -214,6 +222,11 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case COLON:
     if (previous == RPAREN && has(expected, ARROW)) return "the type of a result is written `-> i64`";
+    if (has(expected, DOTDOT) && (previous == LBRACKET || previous == COMMA))
+      return "an axis of any size is `_`: `f32[_, _]`, or a name for its size: `f32[n, m]`";
+    if (previous == NAME && index >= 2 && (tokens_[index - 2].kind == LPAREN || tokens_[index - 2].kind == COMMA) &&
+        has(expected, RPAREN))
+      return "an argument is named by `=`: `f(x = 1.0)`";
     if (in_header) return "a block is written in braces: `{ … }`";
     if (has(expected, EQUAL)) return "a variable is declared with `let` or `var`: `let x: f32 = e`";
     break;
@@ -269,6 +282,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (previous == INTERP_BEGIN) return "braces themselves are `{{` and `}}`";
     break;
   case NOT:
+    if (kind_at(index + 1) == IN)
+      return "to look something up write `not any(x == a)`, or `find(s, part) < 0` in a text";
     if (has(expected, INT)) return "`not` binds more loosely than this operator: use parentheses";
     break;
   case FOR:
@@ -284,7 +299,10 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case IN:
     if (index >= 3 && tokens_[index - 3].kind == FOR) return "write `for i in 0..n { }`, without parentheses";
-    if (!in_header) return "`in` belongs to `for`; to look something up write `any(x == a)`";
+    if (in_header && tokens_[static_cast<size_t>(find_header(index))].kind == FOR) break;
+    return "`in` belongs to `for`; to look something up write `any(x == a)`, or `find(s, part) >= 0` in a text";
+  case LBRACKET:
+    if (previous == LET || previous == VAR) return "a tuple is taken apart by `let (a, b) = e`; elements are `x[0]`";
     break;
   case RBRACKET:
     if (previous == LBRACKET && index >= 2 && tokens_[index - 2].kind == NAME && has(expected, DOTDOT))
@@ -340,6 +358,17 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
     }
     error("SyntaxError", place, message, hint_for(index, expected));
   }
+}
+
+// `struct S { x: f32 = ` …
+bool Driver::is_field_of_struct(size_t index) const {
+  const int level = tokens_[index].parent;
+  for (int at = level; at > 0 && tokens_[static_cast<size_t>(level)].kind == LBRACE; --at) {
+    const Token& token = tokens_[static_cast<size_t>(at - 1)];
+    if (token.kind == STRUCT) return true;
+    if (token.line_start || token.kind == END_STATEMENT) return false;
+  }
+  return false;
 }
 
 // If the token is between a keyword and the block that it wants (`if x = 1 {`): the index of the keyword. Else -1.

@@ -5,7 +5,9 @@
 // Gives: Kernel nodes as docs/kernels.md says under "Loop".
 //
 // A loop fits if tensors in it are only read and written by element, and every write can happen in place: each carried
-// tensor is one buffer, each read is of its newest version, and no two carried tensors change places.
+// tensor is one buffer, each read is of its newest version, and no two carried tensors change places. Effects do not
+// fit but for assertions whose message is a text with at most two integers: these become Guards of a scalar in place of
+// the token, and one assertion behind the loop needs that.
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "ir/graph/turns.h"
@@ -26,6 +28,22 @@ constexpr int64_t kFewTurns = 64;
 // is no single instruction is some dozens of them.
 constexpr size_t kMostWork = 8000, kWorkOfFunction = 20;
 
+// What a Guard in place of this assertion says. Nothing: no Guard can.
+std::optional<std::string> message_of(const Function& f, const Node& assertion) {
+  const FormatTemplate& format = assertion.as<AssertAttrs>().format;
+  const size_t count = assertion.operands.size() - 2;
+  if (count > 2 || format.literals.size() != count + 1) return std::nullopt;
+  std::string message;
+  for (size_t i = 0; i <= count; ++i) {
+    if (format.literals[i].find('{') != std::string::npos) return std::nullopt; // it would be filled in
+    message += format.literals[i];
+    if (i == count) break;
+    if (f[assertion.operands[2 + i]].type != Type::scalar(DType::I64) || !format.specs[i].empty()) return std::nullopt;
+    message += i == 0 ? "{0}" : "{1}";
+  }
+  return message;
+}
+
 class LoopCheck {
 public:
   explicit LoopCheck(const Function& function) : f_(function) {}
@@ -41,7 +59,7 @@ public:
       if (f_[node.operands[i]].type != f_[node.results[i - fixed]].type) return false; // sizes change with the loop
     std::vector<int> buffers;
     for (ValueId result : node.results)
-      buffers.push_back(f_[result].type.is_scalar() ? -1 : new_buffer());
+      buffers.push_back(is_scalar(result) ? -1 : new_buffer());
     return loop_body(node, buffers);
   }
 
@@ -50,7 +68,9 @@ private:
     current_.push_back({});
     return static_cast<int>(current_.size()) - 1;
   }
-  bool plain(ValueId value) const { return f_[value].type.is_tensor(); }
+  bool is_token(ValueId value) const { return f_[value].type.kind == Type::Kind::Token; }
+  bool is_scalar(ValueId value) const { return f_[value].type.is_scalar() || is_token(value); }
+  bool plain(ValueId value) const { return f_[value].type.is_tensor() || is_token(value); }
   int buffer(ValueId value) const {
     auto at = buffer_.find(value.index);
     return at == buffer_.end() ? -1 : at->second;
@@ -97,7 +117,7 @@ private:
     for (size_t i = 0; i < node.results.size(); ++i) {
       ValueId initial = node.operands[fixed + i];
       if (!plain(initial) || f_[initial].type != f_[node.results[i]].type) return false;
-      if (f_[initial].type.is_scalar()) {
+      if (is_scalar(initial)) {
         buffers.push_back(-1);
         continue;
       }
@@ -121,7 +141,7 @@ private:
       std::vector<ValueId> expected = before;
       for (ValueId yield : node.regions[side].yields) {
         if (!plain(yield)) return false;
-        if (f_[yield].type.is_scalar()) {
+        if (is_scalar(yield)) {
           buffers[side].push_back(-1);
           continue;
         }
@@ -161,6 +181,7 @@ private:
     case Op::Elementwise:
     case Op::Convert:
     case Op::Guard: return scalars(node.operands, 0);
+    case Op::Assert: return scalars(node.operands, 1) && message_of(f_, node);
     case Op::Index:
       touches_tensors = true;
       // A tensor that is no buffer comes from outside: nothing in here makes one.
@@ -231,11 +252,21 @@ public:
   Outliner(Module& module, Function& function)
       : module_(module), f_(function), uses_(use_counts(function)), wanted_(wanted_on_host(function)) {}
 
+  void run() {
+    region(f_.body);
+    f_.body.nodes.insert(f_.body.nodes.begin(), before_.nodes.begin(), before_.nodes.end());
+  }
+
+private:
   void region(Region& r) {
-    for (NodeId& id : r.nodes) {
+    for (size_t at = 0; at < r.nodes.size(); ++at) {
+      const NodeId id = r.nodes[at];
       Op op = f_[id].op;
       if ((op == Op::For || op == Op::While) && worthwhile(id)) {
-        id = outline(id);
+        const Region behind = without_effects(id);
+        r.nodes[at] = outline(id);
+        r.nodes.insert(r.nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, behind.nodes.begin(), behind.nodes.end());
+        at += behind.nodes.size();
         continue;
       }
       if (op != Op::For && op != Op::While && op != Op::If) continue;
@@ -247,15 +278,10 @@ public:
     }
   }
 
-private:
   bool worthwhile(NodeId id) {
     LoopCheck check(f_);
     if (!check.fits(id)) return false;
     const Node& node = f_[id];
-    bool used = false;
-    for (ValueId result : node.results)
-      used = used || uses_[result.index] > 0;
-    if (!used) return false; // a loop for its Guards alone
     if (check.touches_tensors) return true;
     for (ValueId result : node.results)
       if (wanted_[result.index]) return false;
@@ -270,20 +296,120 @@ private:
     std::vector<ValueId> outputs;
     for (ValueId result : f_[id].results)
       if (uses_[result.index] > 0 || !f_[result].type.is_scalar()) outputs.push_back(result);
+    if (outputs.empty()) outputs.push_back(carry_nothing(id));
     return wrap_kernel(module_, f_, {id}, KernelKind::Loop, outputs, f_[id].loc);
+  }
+
+  // Assertions become Guards of a scalar that takes the token's place; what follows the loop asserts that it is there.
+  Region without_effects(NodeId loop) {
+    Region behind;
+    auto is_token = [&](ValueId value) { return f_[value].type.kind == Type::Kind::Token; };
+    std::vector<ValueId>& results = f_[loop].results;
+    const auto token = std::find_if(results.begin(), results.end(), is_token);
+    if (token == results.end()) return behind;
+    const auto number = static_cast<size_t>(token - results.begin());
+    const size_t operand = number + (f_[loop].op == Op::For ? 3 : 0);
+    const ValueId before = f_[loop].operands[operand], after = *token;
+    uint32_t site = 0;
+    auto convert = [&](ValueId value) {
+      if (is_token(value)) f_[value].type = Type::scalar(DType::I64);
+    };
+    std::vector<std::pair<NodeId, ValueId>> whiles; // and what their conditions have of the token
+    auto note_while = [&](NodeId id) {
+      if (f_[id].op != Op::While) return;
+      const std::vector<ValueId>& params = f_[id].regions[0].params;
+      const auto param = std::find_if(params.begin(), params.end(), is_token);
+      if (param != params.end()) whiles.emplace_back(id, *param);
+    };
+    note_while(loop);
+    for (const Region& region : f_[loop].regions)
+      walk(f_, region, note_while);
+    for (const Region& region : f_[loop].regions) {
+      std::for_each(region.params.begin(), region.params.end(), convert);
+      walk(f_, region, [&](NodeId id) {
+        Node& node = f_[id];
+        std::for_each(node.results.begin(), node.results.end(), convert);
+        for (const Region& inner : node.regions)
+          std::for_each(inner.params.begin(), inner.params.end(), convert);
+        if (node.op != Op::Assert) return;
+        ErrorSite failure = module_.sites[site = node.as<AssertAttrs>().site];
+        failure.message = *message_of(f_, node);
+        node.op = Op::Guard;
+        node.attrs = SiteAttrs{static_cast<uint32_t>(module_.sites.size())};
+        module_.sites.push_back(std::move(failure));
+      });
+    }
+    for (const auto& [id, param] : whiles) { // they end where an assertion has failed
+      Region condition = std::move(f_[id].regions[0]);
+      const ValueId holds = condition.yields[0];
+      const LocId at = f_[id].loc;
+      Builder into(module_, f_, condition);
+      const ValueId none = into.constant(DType::I64, Scalar::of(int64_t{0}));
+      const Type truth = Type::scalar(DType::Bool);
+      const ValueId fine = into.one(Op::Elementwise, {param, none}, truth, ElementwiseAttrs{ScalarOp::Eq}, at);
+      condition.yields[0] = into.one(Op::Elementwise, {holds, fine}, truth, ElementwiseAttrs{ScalarOp::And}, at);
+      f_[id].regions[0] = std::move(condition);
+    }
+    Value value = f_[after];
+    value.type = Type::scalar(DType::I64);
+    f_.values.push_back(std::move(value));
+    const ValueId done{static_cast<uint32_t>(f_.values.size() - 1)};
+    f_[loop].results[number] = done;
+    f_[loop].operands[operand] = zero();
+    Builder into(module_, f_, behind);
+    const LocId loc = f_[loop].loc;
+    const ValueId holds =
+        into.one(Op::Elementwise, {done, zero()}, Type::scalar(DType::Bool), ElementwiseAttrs{ScalarOp::Eq}, loc);
+    const NodeId assertion =
+        into.node(Op::Assert, {before, holds}, {Type::token()}, AssertAttrs{site, {{""}, {}}}, loc);
+    f_[assertion].results[0] = after;
+    f_[after].producer = assertion;
+    f_[after].result = 0;
+    uses_.resize(f_.values.size());
+    uses_[done.index] = 1;
+    return behind;
+  }
+
+  // Of a loop for its Guards alone: a result, as a kernel has one at least.
+  ValueId carry_nothing(NodeId id) {
+    auto made = [&](NodeId producer, size_t number) {
+      Value value;
+      value.type = Type::scalar(DType::I64);
+      value.producer = producer;
+      value.result = static_cast<uint32_t>(number);
+      f_.values.push_back(std::move(value));
+      return ValueId{static_cast<uint32_t>(f_.values.size() - 1)};
+    };
+    const ValueId result = made(id, f_[id].results.size());
+    f_[id].results.push_back(result);
+    for (size_t i = 0; i < f_[id].regions.size(); ++i) {
+      const ValueId param = made({}, f_[id].regions[i].params.size());
+      f_[id].regions[i].params.push_back(param);
+      if (i + 1 == f_[id].regions.size()) f_[id].regions[i].yields.push_back(param);
+    }
+    f_[id].operands.push_back(zero());
+    uses_.resize(f_.values.size());
+    return result;
+  }
+
+  ValueId zero() {
+    if (!zero_.valid()) zero_ = Builder(module_, f_, before_).constant(DType::I64, Scalar::of(int64_t{0}));
+    return zero_;
   }
 
   Module& module_;
   Function& f_;
   std::vector<uint32_t> uses_;
   std::vector<bool> wanted_;
+  Region before_; // of everything else
+  ValueId zero_;
 };
 
 } // namespace
 
 Module outline(Module module) {
   for (Function& function : module.functions)
-    Outliner(module, function).region(function.body);
+    Outliner(module, function).run();
   return module;
 }
 

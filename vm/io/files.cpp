@@ -2,6 +2,7 @@
 #include "abi/repr.h"
 #include "vm/io/access.h"
 #include "vm/io/formats.h"
+#include "vm/io/input_lines.h"
 #include "vm/io/table.h"
 #include "vm/io/text.h"
 #include <fcntl.h>
@@ -367,7 +368,9 @@ std::string read_whole(const Source& source) {
 }
 
 std::string read_text(const std::string& path) {
-  std::string text = read_whole(*open_source(path));
+  const bool is_input = path == "-";
+  std::string text = is_input ? rest_of_input(reading_limit()) : read_whole(*open_source(path));
+  if (is_input) require_readable("standard input", text.size());
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   if (size_t at = invalid_utf8(text); at != std::string::npos)
     throw IoError(fmt::format("'{}' is not text: byte {} is not UTF-8", path, at));

@@ -51,6 +51,15 @@ std::optional<std::string> next_input_line() {
   }
 }
 
+std::string rest_of_input(uint64_t most) {
+  while (arrived.size() - taken <= most && read_more()) {
+  }
+  std::string rest = arrived.substr(taken, most + 1);
+  arrived.clear();
+  taken = 0;
+  return rest;
+}
+
 std::optional<std::string> arrived_input_line(size_t ahead) {
   while (true) {
     size_t from = taken;

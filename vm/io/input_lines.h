@@ -2,6 +2,7 @@
 // here, so that none is lost in a buffer of somebody else's. Not thread-safe: effects, which run one after the other,
 // and the prompt of `tl repl`, between runs.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,9 @@ namespace tl {
 
 // The next line without its end (and without a carriage return before it); nothing: there is none, or a signal came.
 std::optional<std::string> next_input_line();
+
+// All that has not been read, up to the end of the input; at most `most` bytes and one more.
+std::string rest_of_input(uint64_t most);
 
 // The line `ahead` lines after the next one, which stays to be read, if it has arrived: this waits for nothing.
 std::optional<std::string> arrived_input_line(size_t ahead);
