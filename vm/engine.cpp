@@ -41,7 +41,8 @@ void ErrorRecorder::reset() {
 
 ErrorRecorder::ErrorRecorder() : KernelErrors{record_first} {}
 
-constexpr size_t kZeros = size_t{1} << 40; // more than any tensor has
+constexpr std::chrono::microseconds kComing{300}; // of a thread that is called in
+constexpr size_t kZeros = size_t{1} << 40;        // more than any tensor has
 
 int cores() {
   cpu_set_t set;
@@ -109,13 +110,21 @@ void Engine::leave() {
 }
 
 // Threads are called in when there is something for them, as many as there are pieces that nobody is free for: a
-// program that only prints calls none. Where the system grants fewer, these do the work, or the issuing thread alone
-// whenever it waits.
-void Engine::call_in(std::unique_lock<std::mutex> lock, int64_t pieces) {
+// program that only prints calls none. The issuing thread, which waits for the others soon, counts as one of them, so
+// that no more threads run than there are cores; but not where it has not come for as long as another needs to, or
+// where pieces are long, or nobody else is there to see that it does not come.
+int64_t Engine::wanted(int64_t pieces, bool long_pieces) const {
+  const auto there = threads_ - static_cast<int64_t>(absent_.size());
+  bool issuer = issuer_looks_;
+  if (issuer_works_ && !long_pieces && there > 0 && !options_.schedule_seed)
+    issuer = std::chrono::steady_clock::now() - issues_since_ < kComing;
   const int64_t ready = static_cast<int64_t>(ready_.load(std::memory_order_relaxed)) - 1 + pieces;
-  const int64_t here = threads_ - static_cast<int64_t>(absent_.size()) + issuer_looks_;
-  int64_t wanted = std::min<int64_t>(ready, threads_ - active_) - (here - busy_);
-  while (wanted-- > 0 && !absent_.empty()) {
+  return std::min<int64_t>(ready, threads_ - active_) - (there + issuer - busy_);
+}
+
+// Where the system grants fewer, these do the work, or the issuing thread alone whenever it waits.
+void Engine::call_in(std::unique_lock<std::mutex>& lock, int64_t count) {
+  while (count-- > 0 && !absent_.empty()) {
     Worker* worker = absent_.back();
     absent_.pop_back();
     inside_.fetch_add(1, std::memory_order_relaxed);
@@ -318,30 +327,36 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   const Profile::Time begun = options_.profile ? options_.profile->now() : 0;
   std::unique_lock work(mutex_);
   issuer_works_ = false;
+  issuer_looks_ = true;
   while (!reached()) {
     work.unlock();
     const bool helped = help();
     work.lock();
     if (helped) continue;
-    issuer_looks_ = true;
-    look_for_work(work, reached);
-    issuer_looks_ = false;
+    const bool comes = active_ < threads_ && active_ + looking_ >= threads_;
+    issuer_comes_.store(comes, std::memory_order_relaxed);
+    look_for_work(work, comes || active_ + looking_ < threads_, reached);
+    issuer_comes_.store(false, std::memory_order_relaxed);
     if (next_queue() || reached()) continue;
+    issuer_looks_ = false;
     work.unlock();
     {
       std::unique_lock lock(wait_mutex_);
       waiting_.store(true, std::memory_order_seq_cst);
-      if (why != Profile::Doing::Memory) awaited_ = &reached; // whether there is room only this thread can tell
+      awaited_ = &reached;
       // The time limit only covers work that became ready while nothing completed, which workers take in any case.
       if (!reached()) progress_.wait_for(lock, std::chrono::milliseconds(20));
       waiting_.store(false, std::memory_order_relaxed);
       awaited_ = nullptr;
     }
     work.lock();
+    issuer_looks_ = true;
   }
+  issuer_looks_ = false;
   issuer_works_ = true;
-  if (next_queue()) call_in(std::move(work), 1); // what came while it looked may have been left to it
-  if (work.owns_lock()) work.unlock();
+  issues_since_ = std::chrono::steady_clock::now();
+  if (next_queue()) call_in(work, wanted(1, false)); // what came while it looked may have been left to it
+  work.unlock();
   Stats::Waits& waits = stats_.waits[static_cast<size_t>(why)];
   waits.count += !options_.sync; // with --sync every operation is a wait, which says nothing
   waits.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -364,8 +379,9 @@ Block Engine::obtain(Operation& op, int device, uint64_t bytes, const Sweep& swe
     if (has_others_ && !is_card(device))
       if (Block block = nodes.ledger.claim(nodes, op, device, bytes, memory)) return block;
     if (in_flight() == 0) break;
-    const uint64_t before = completed_.load(std::memory_order_seq_cst);
-    wait_until([&] { return in_flight() == 0 || (completed_.load(std::memory_order_seq_cst) != before && has_room()); },
+    // Not for each that completes: what is still in flight then keeps the others at work.
+    const uint64_t half = completed_.load(std::memory_order_seq_cst) + std::max<uint64_t>(1, in_flight() / 2);
+    wait_until([&] { return in_flight() == 0 || completed_.load(std::memory_order_seq_cst) >= half; },
                Profile::Doing::Memory);
   }
   drain();

@@ -108,7 +108,8 @@ private:
 
   // ---- engine.cpp ----
   void seed(Worker& worker, int index);
-  void call_in(std::unique_lock<std::mutex> lock, int64_t pieces); // workers
+  int64_t wanted(int64_t pieces, bool long_pieces) const; // under mutex_: how many workers are to come
+  void call_in(std::unique_lock<std::mutex>& lock, int64_t count);
   void leave(); // under mutex_: this thread will not touch the engine any more
   void await_leaving();
   void wait_until(const std::function<bool()>& reached, Profile::Doing why, uint32_t record = 0);
@@ -124,7 +125,7 @@ private:
   // ---- engine_run.cpp ----
   void work(Worker& self);
   void work(Lane& self);
-  void look_for_work(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ends);
+  void look_for_work(std::unique_lock<std::mutex>& lock, bool has_core, const std::function<bool()>& ends);
   bool help(); // runs one piece of ready work if a worker's place is free
   void push(Operation* op);
   void push_to_lane(Operation* op);
@@ -167,9 +168,11 @@ private:
   std::vector<Worker*> absent_;  // of the others, those without a thread
   int busy_ = 0;                 // those that compute
   int looking_ = 0;              // threads that have found no work and look for some
-  bool issuer_looks_ = false;    // the issuing thread is one of them
+  bool issuer_looks_ = false;    // the issuing thread waits, does not sleep, and computes nothing
   bool issuer_works_ = true;     // it issues
-  std::atomic<int> inside_{0};   // threads of the crew (vm/crew.h) that are here or called in: workers, lanes
+  std::chrono::steady_clock::time_point issues_since_{};
+  std::atomic<bool> issuer_comes_{false}; // and takes the place of one that looks for work
+  std::atomic<int> inside_{0};            // threads of the crew (vm/crew.h) that are here or called in: workers, lanes
   std::atomic<bool> ends_{false};
   int left_to_issuer_ = 0; // operations for which no thread was called in
   const std::thread::id issuer_ = std::this_thread::get_id();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kCopyTile = 256 << 10;
 constexpr int kLeftToIssuer = 16;
-constexpr std::chrono::microseconds kPatience{50}, kShortPatience{4};
+constexpr std::chrono::microseconds kPatience{1000}, kShortPatience{4};
 
 struct Later {
   bool operator()(const Operation* a, const Operation* b) const {
@@ -38,7 +38,7 @@ void Engine::push(Operation* op) {
   if (alone && absent_.size() == static_cast<size_t>(threads_) && left_to_issuer_ < kLeftToIssuer && is_brief(*op))
     ++left_to_issuer_;
   else if (queue.active < queue.cores)
-    call_in(std::move(lock), pieces);
+    call_in(lock, wanted(pieces, op->open && op->long_pieces));
 }
 
 // Whether it takes no longer than starting a thread for it, and it is the issuing thread that hands it over.
@@ -103,17 +103,19 @@ Operation* Engine::take(Queue& queue, int64_t& begin, int64_t& end) {
 
 // A little patience: the next operation often comes within microseconds. Where no core would have less for it, it lasts
 // longer than putting a thread to sleep and waking it.
-void Engine::look_for_work(std::unique_lock<std::mutex>& lock, const std::function<bool()>& ends) {
-  const bool has_core = active_ + looking_ + issuer_works_ < threads_ && !options_.schedule_seed;
-  const auto end = std::chrono::steady_clock::now() + (has_core ? kPatience : kShortPatience);
-  ++looking_;
-  lock.unlock();
+void Engine::look_for_work(std::unique_lock<std::mutex>& lock, bool has_core, const std::function<bool()>& ends) {
+  const auto patience = has_core && !options_.schedule_seed ? kPatience : kShortPatience;
+  const auto end = std::chrono::steady_clock::now() + patience;
   const auto found = [&] { return ready_.load(std::memory_order_relaxed) != 0 || ends(); };
-  do
-    for (int i = 0; i < 16 && !found(); ++i)
-      _mm_pause();
-  while (!found() && std::chrono::steady_clock::now() < end);
-  lock.lock();
+  ++looking_;
+  do { // another thread may be faster
+    lock.unlock();
+    do
+      for (int i = 0; i < 16 && !found(); ++i)
+        _mm_pause();
+    while (!found() && std::chrono::steady_clock::now() < end);
+    lock.lock();
+  } while (!next_queue() && !ends() && std::chrono::steady_clock::now() < end);
   --looking_;
 }
 
@@ -122,13 +124,18 @@ void Engine::work(Worker& self) {
   while (true) {
     Queue* queue = next_queue();
     if (!queue) {
-      look_for_work(lock, [this] { return ends_.load(std::memory_order_relaxed); });
+      bool yields = false;
+      look_for_work(lock, active_ + looking_ + issuer_works_ < threads_, [&] {
+        yields = yields || (issuer_comes_.load(std::memory_order_relaxed) && issuer_comes_.exchange(false));
+        return yields || ends_.load(std::memory_order_relaxed);
+      });
       queue = next_queue();
     }
     if (!queue) break;
     int64_t begin = 0, end = 0;
     Operation* op = take(*queue, begin, end);
     ++active_, ++busy_, ++queue->active;
+    if (next_queue()) call_in(lock, wanted(1, op->open && op->long_pieces)); // perhaps the issuing thread has not come
     lock.unlock();
     run_piece(self, op, begin, end);
     lock.lock();
@@ -164,11 +171,13 @@ bool Engine::help() {
     if (!queue) return false;
     op = take(*queue, begin, end);
     ++active_, ++queue->active;
+    issuer_looks_ = false;
   }
   run_piece(workers_.back(), op, begin, end);
   std::unique_lock lock(mutex_);
   --active_, --queue->active;
-  if (next_queue()) call_in(std::move(lock), 1); // a worker may have found every place taken
+  issuer_looks_ = true;
+  if (next_queue()) call_in(lock, wanted(1, false)); // a worker may have found every place taken
   return true;
 }
 
@@ -359,6 +368,7 @@ bool Engine::advance(Worker& self, Operation* op) {
     op->chunk = chunk;
     op->tiles_left.store(tiles, std::memory_order_relaxed);
     op->open = true;
+    op->long_pieces = chunk >= 2 * grain;
     push(op);
     return false;
   }

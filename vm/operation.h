@@ -109,8 +109,9 @@ struct Operation {
   Profile::Operation* record = nullptr;  // in a timeline
   uint32_t watched = 0;                  // in an audit
   ErrorRecorder errors;
-  size_t stage = 0;  // copies first, then phases
-  bool open = false; // in the heap with tiles to take
+  size_t stage = 0;         // copies first, then phases
+  bool open = false;        // in the heap with tiles to take
+  bool long_pieces = false; // each is longer than a thread takes to come
   int64_t tiles = 0, next_tile = 0, chunk = 1;
   std::atomic<int64_t> tiles_left{0};
   // Task: throws RuntimeError, IoError or std::bad_alloc

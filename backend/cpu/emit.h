@@ -98,6 +98,8 @@ private:
   bool short_rows(const kir::Phase& phase, const std::function<void()>& otherwise);
   Steps steps_of(llvm::Value* remainder, llvm::Value* divisor);
   bool divide_line(const kir::Instr& instr);
+  bool can_permute(unsigned bits) const;
+  llvm::Value* permute(const Values& sources, llvm::Value* places);
   llvm::Value* load_near(llvm::FixedVectorType* vector, llvm::Value* place, const Val& offset, uint32_t param);
   void check(const kir::Instr& instr);
   void copy_transposed(const kir::Instr& instr); // transpose.cpp

@@ -247,7 +247,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
           multiply(b.CreateAdd(multiply(b.CreateUDiv(first, number(kContractChunk)), batch), which), m), i0);
       part = at(packed, b.CreateAdd(multiply(row, part_row()), j0));
     }
-    repeat(first, end, kContractChunk, [&](Value* k0) {
+    auto chunk = [&](Value* k0) {
       Value* length = minimum(number(kContractChunk), b.CreateSub(k, k0));
       chunk_start = k0;
       Value* a_start = b.CreateAdd(a_matrix, b.CreateAdd(multiply(i0, a_row), chunk_offset(A, a_col)));
@@ -301,7 +301,20 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         e.branch(here, [&] { return by_columns(plan.nr, pack_here); }, {});
         e.branch(b.CreateNot(here), [&] { return by_columns(plan.inner_columns, from_base); }, {});
       }
-    });
+    };
+    if (plan.may_stream) {
+      Value* one_row = b.CreateAnd(b.CreateICmpEQ(m, number(1)), b.CreateNot(b.CreateOr(split, packs)));
+      only_if(one_row, [&] {
+        Value *a = at(a_start_of_all, a_matrix), *c = plan.in_c ? at(e.pointer(gemm.c), c_start) : sums;
+        Value* source = b.CreateAdd(b_matrix, multiply(j0, b_col));
+        if (plan.b_contiguous)
+          stream_rows(a, source, c, panel_here);
+        else
+          stream_columns(a, source, c);
+      });
+      end = b.CreateSelect(one_row, first, end);
+    }
+    repeat(first, end, kContractChunk, chunk);
     auto finish = [&] {
       epilogue([&](Value* i, Value* j) { return sum_of_tile(i, j); });
       return Values{};
@@ -312,9 +325,10 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
 }
 
 bool GemmEmitter::needless(const SizeFormula& extent, int64_t height) const {
-  if (extent.steps.size() != 1 || extent.steps[0].op != SizeFormula::Op::Const) return false;
-  if (height == plan.mr) return extent.steps[0].value < height;
-  int64_t rest = extent.steps[0].value % plan.mr;
+  const std::optional<int64_t> known = constant_of(extent);
+  if (!known) return false;
+  if (height == plan.mr) return *known < height;
+  int64_t rest = *known % plan.mr;
   for (int64_t h : {int64_t{4}, int64_t{2}, int64_t{1}}) {
     if (h == height) return rest < h;
     rest %= h;
@@ -362,8 +376,8 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
 }
 
 std::optional<int64_t> GemmEmitter::known_columns() const {
-  if (plan.n.steps.size() != 1 || plan.n.steps[0].op != SizeFormula::Op::Const) return std::nullopt;
-  return plan.n.steps[0].value % plan.nr;
+  const std::optional<int64_t> known = constant_of(plan.n);
+  return known ? std::optional(*known % plan.nr) : std::nullopt;
 }
 
 // Adds the chunks of a split product from left to right, a few rows of C each tile.

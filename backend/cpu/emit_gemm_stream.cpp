@@ -32,86 +32,61 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
   e.end_function();
 }
 
+// A column beyond the last is the last. As many streams as a vector has lanes: of more, memory does not see where they
+// go, and registers do not hold two blocks.
 void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
-  Value* few = b.CreateICmpSLE(columns, number(plan.lanes));
-  auto stream = [&](int64_t vectors) {
-    return [this, a, source, c, vectors] {
-      stream_vectors(a, source, c, vectors);
-      return Values{};
-    };
-  };
-  e.branch(few, stream(1), {});
-  e.branch(b.CreateNot(few), stream(GemmPlan::kStreamedVectors), {});
-}
-
-void GemmEmitter::stream_vectors(Value* a, Value* source, Value* c, int64_t vectors_at_once) {
-  const auto vectors = static_cast<size_t>(vectors_at_once), count = static_cast<size_t>(plan.lanes);
-  const int64_t width = vectors_at_once * plan.lanes;
+  const auto count = static_cast<size_t>(plan.lanes);
   lanes(plan.lanes);
-  repeat(number(0), columns, width, [&](Value* j) {
+  repeat(number(0), columns, plan.lanes, [&](Value* j) {
     Value* last = b.CreateSub(b.CreateSub(columns, number(1)), j);
     Values column; // where each begins
-    for (int64_t i = 0; i < width; ++i)
+    for (int64_t i = 0; i < plan.lanes; ++i)
       column.push_back(
           at(b_start_of_all, b.CreateAdd(source, multiply(b.CreateAdd(j, minimum(number(i), last)), b_col))));
     // Processors follow long streams by themselves; short ones end before they do.
-    Value *next_columns = multiply(number(width), b_col), *is_short = b.CreateICmpSLE(k, number(kContractChunk));
-    Values totals(vectors, nothing_before());
-    totals = e.loop(number(0), maximum(k, number(1)), kContractChunk, totals, [&](Value* k0, const Values& before) {
-      Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
-      Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-plan.lanes)));
-      Values sums_here(vectors, llvm::Constant::getNullValue(vector));
-      auto blocks = [&](const Values& from, bool prefetch) {
-        return e.loop(k0, whole, plan.lanes, from, [&](Value* kk, const Values& now) {
-          Values next = now, factors;
-          for (size_t r = 0; r < count; ++r)
-            factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
-          for (size_t v = 0; v < vectors; ++v) {
-            Values places;
-            for (size_t i = 0; i < count; ++i) {
-              places.push_back(at(column[v * count + i], kk));
-              if (prefetch) e.prefetch(at(places.back(), next_columns), 2);
-            }
-            const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
-            for (size_t r = 0; r < count; ++r)
-              next[v] = add_product(factors[r], x[r], next[v]);
-          }
-          return next;
-        });
-      };
-      sums_here = e.branch(is_short, [&] { return blocks(sums_here, true); }, sums_here);
-      sums_here = e.branch(b.CreateNot(is_short), [&] { return blocks(sums_here, false); }, sums_here);
-      auto rest = [&] { // a block that ends before it is full
-        Value* mask = e.tail_mask(b.CreateSub(end, whole));
-        std::vector<Values> x;
-        for (size_t v = 0; v < vectors; ++v) {
-          Values places;
-          for (size_t i = 0; i < count; ++i)
-            places.push_back(at(column[v * count + i], whole));
-          x.push_back(load_transposed(b, element, places, [](llvm::Instruction*) {}, mask));
-        }
-        std::function<Values(size_t, const Values&)> from = [&](size_t r, const Values& now) -> Values {
-          Value* kk = b.CreateAdd(whole, number(static_cast<int64_t>(r)));
-          Value* factor = factor_of(a, kk);
-          Values next;
-          for (size_t v = 0; v < vectors; ++v)
-            next.push_back(add_product(factor, x[v][r], now[v]));
-          if (r + 2 >= count) return next;
-          return e.branch(b.CreateICmpSLT(b.CreateAdd(kk, number(1)), end), [&] { return from(r + 1, next); }, next);
-        };
-        return from(0, sums_here);
-      };
-      sums_here = e.branch(b.CreateICmpSLT(whole, end), rest, sums_here);
-      Values after;
-      for (size_t v = 0; v < vectors; ++v)
-        after.push_back(b.CreateFAdd(before[v], sums_here[v]));
-      return after;
-    });
-    for (size_t v = 0; v < vectors; ++v) {
-      Value* first = number(static_cast<int64_t>(v * count));
-      Value* left = maximum(b.CreateSub(b.CreateAdd(last, number(1)), first), number(0));
-      b.CreateMaskedStore(totals[v], at(c, b.CreateAdd(j, first)), align, e.tail_mask(left));
-    }
+    Value *next_columns = multiply(number(plan.lanes), b_col), *is_short = b.CreateICmpSLE(k, number(kContractChunk));
+    auto block_at = [&](Value* kk, Value* mask, bool prefetch) {
+      Values places;
+      for (Value* each : column) {
+        places.push_back(at(each, kk));
+        if (prefetch) e.prefetch(at(places.back(), next_columns), 2);
+      }
+      return load_transposed(b, element, places, [](llvm::Instruction*) {}, mask);
+    };
+    Value* total = e.loop(number(0), maximum(k, number(1)), kContractChunk, {nothing_before()},
+                          [&](Value* k0, const Values& before) {
+                            Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
+                            Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-plan.lanes)));
+                            auto blocks = [&](const Values& from, bool prefetch) {
+                              return e.loop(k0, whole, plan.lanes, from, [&](Value* kk, const Values& now) {
+                                Values factors;
+                                for (size_t r = 0; r < count; ++r)
+                                  factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
+                                const Values x = block_at(kk, nullptr, prefetch);
+                                Value* sum = now[0];
+                                for (size_t r = 0; r < count; ++r)
+                                  sum = add_product(factors[r], x[r], sum);
+                                return Values{sum};
+                              });
+                            };
+                            Values here{llvm::Constant::getNullValue(vector)};
+                            here = e.branch(is_short, [&] { return blocks(here, true); }, here);
+                            here = e.branch(b.CreateNot(is_short), [&] { return blocks(here, false); }, here);
+                            auto rest = [&] { // a block that ends before it is full
+                              const Values x = block_at(whole, e.tail_mask(b.CreateSub(end, whole)), false);
+                              std::function<Values(size_t, Value*)> from = [&](size_t r, Value* now) -> Values {
+                                Value* kk = b.CreateAdd(whole, number(static_cast<int64_t>(r)));
+                                Value* next = add_product(factor_of(a, kk), x[r], now);
+                                if (r + 2 >= count) return {next};
+                                return e.branch(b.CreateICmpSLT(b.CreateAdd(kk, number(1)), end),
+                                                [&] { return from(r + 1, next); }, {next});
+                              };
+                              return from(0, here[0]);
+                            };
+                            here = e.branch(b.CreateICmpSLT(whole, end), rest, here);
+                            return Values{b.CreateFAdd(before[0], here[0])};
+                          })[0];
+    b.CreateMaskedStore(total, at(c, j), align, e.tail_mask(b.CreateAdd(last, number(1))));
   });
   lanes(0);
 }

@@ -52,7 +52,8 @@ void GemmEmitter::fill_table(Value* table, std::vector<Axis> axes, Tensor tensor
 }
 
 // A vector of columns is mostly one run or two of elements side by side, or a few apart: then each is one load or some,
-// for two with masks. What else there is is gathered.
+// for two with masks. Where it is several short runs, as of a small image, all between them is loaded and permuted. What
+// else there is is gathered.
 void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns) {
   const int64_t vectors = plan.nr / plan.lanes;
   llvm::Type* memory = e.memory_type(gemm.type);
@@ -62,12 +63,16 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   lanes(plan.lanes);
   struct Vector {
     Value *offsets, *valid, *first, *last, *in_first, *in_last;
+    Value *places = nullptr, *span = nullptr; // of `near`: the distance from the first, and that of the furthest
   };
-  constexpr int64_t near = 4;
-  auto* apart = llvm::dyn_cast<llvm::ConstantInt>(column_axes.back().strides[B]);
-  const int64_t step = apart && apart->getSExtValue() >= 2 && apart->getSExtValue() <= near ? apart->getSExtValue() : 1;
+  const auto bits = static_cast<unsigned>(8 * size_of(gemm.type));
+  const bool permutes = step_of_columns() == 1 && e.can_permute(bits) && memory->getScalarSizeInBits() == bits &&
+                        plan.lanes * size_of(gemm.type) == e.machine_.vector_bytes();
+  llvm::Type* number_type = b.getIntNTy(bits);
+  auto* numbers = llvm::FixedVectorType::get(number_type, static_cast<unsigned>(plan.lanes));
+  const int64_t step = step_of_columns();
   std::vector<Vector> parts;
-  Value *are_one = b.getTrue(), *are_two = b.getTrue();
+  Value *are_one = b.getTrue(), *are_two = b.getTrue(), *are_near = b.getTrue();
   for (int64_t v = 0; v < vectors; ++v) {
     Vector x{};
     auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), static_cast<unsigned>(plan.lanes));
@@ -85,6 +90,15 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
     are_one = b.CreateAnd(are_one, b.CreateAndReduce(x.in_first));
     Value* in_any = b.CreateOr(b.CreateOr(x.in_first, x.in_last), b.CreateNot(x.valid));
     are_two = b.CreateAnd(are_two, b.CreateAndReduce(in_any));
+    if (permutes) {
+      Value* distance = b.CreateSub(x.offsets, e.splat(x.first));
+      distance = b.CreateSelect(x.valid, distance, llvm::Constant::getNullValue(type));
+      are_near = b.CreateAnd(are_near, b.CreateAndReduce(b.CreateICmpULT(distance, e.splat(number(2 * plan.lanes)))));
+      x.places = b.CreateTrunc(distance, numbers);
+      x.span = b.CreateIntMaxReduce(x.places, false);
+      x.span =
+          b.CreateSelect(b.CreateICmpEQ(left, number(0)), b.getIntN(bits, 0), b.CreateAdd(x.span, b.getIntN(bits, 1)));
+    }
     parts.push_back(x);
   }
   lanes(0);
@@ -136,9 +150,22 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   rows_by(b.CreateAnd(are_two, b.CreateNot(are_one)), [&](Value* row, const Vector& x) {
     return b.CreateSelect(x.in_first, run(row, x.first, x.in_first), run(row, x.last, x.in_last));
   });
+  if (permutes)
+    rows_by(b.CreateAnd(are_near, b.CreateNot(are_two)), [&](Value* row, const Vector& x) {
+      Values parts;
+      for (int64_t part = 0; part < 2; ++part) {
+        auto* from = number(part * plan.lanes);
+        Value* wanted = b.CreateAdd(e.lane_ids(number_type), e.splat(b.CreateTrunc(from, number_type)));
+        Value* mask = b.CreateICmpULT(wanted, e.splat(x.span));
+        Value* place = b.CreateGEP(memory, row, b.CreateAdd(x.first, from));
+        parts.push_back(b.CreateMaskedLoad(numbers, place, memory_align, mask, llvm::Constant::getNullValue(numbers)));
+      }
+      return b.CreateBitCast(e.permute(parts, x.places), raw_type);
+    });
   const Read gather = [&](Value* row, const Vector& x) -> Value* {
     return b.CreateMaskedGather(raw_type, b.CreateGEP(memory, row, x.offsets), memory_align, x.valid, none);
   };
+  are_two = permutes ? b.CreateOr(are_two, are_near) : are_two;
   only_if(b.CreateNot(are_two), [&] {
     if (size_of(gemm.type) < 4) return rows_between(number(0), length, gather);
     auto transposed = [&](Value* kk) {

@@ -4,6 +4,7 @@
 #include "backend/cpu/emit.h"
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
+#include <numeric>
 
 namespace tl::cpu {
 using kir::Block;
@@ -141,12 +142,35 @@ bool Emitter::divide_line(const Instr& instr) {
   return true;
 }
 
+bool Emitter::can_permute(unsigned bits) const {
+  if (!llvm::Triple(module_.getTargetTriple()).isX86()) return false;
+  return bits == 32 || (machine_.avx512 && bits == 64);
+}
+
+// Of registers of integers, one after the other, the elements at `places` (of the same type, 0 to all of them): where
+// can_permute(). One register or two.
+Value* Emitter::permute(const Values& sources, Value* places) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(places->getType());
+  const unsigned lanes = type->getNumElements(), bits = type->getScalarSizeInBits();
+  if (sources.size() == 2 && !machine_.avx512) {
+    Value* in_first = b.CreateICmpULT(places, b.CreateVectorSplat(lanes, b.getIntN(bits, lanes)));
+    return b.CreateSelect(in_first, permute({sources[0]}, places), permute({sources[1]}, places));
+  }
+  if (sources.size() == 2) {
+    const auto id = bits == 32 ? in::x86_avx512_vpermi2var_d_512 : in::x86_avx512_vpermi2var_q_512;
+    return b.CreateIntrinsic(id, {}, {sources[0], places, sources[1]});
+  }
+  const auto id = bits == 64        ? in::x86_avx512_permvar_di_512
+                  : machine_.avx512 ? in::x86_avx512_permvar_si_512
+                                    : in::x86_avx2_permd;
+  return b.CreateIntrinsic(id, {}, {sources[0], places});
+}
+
 // Elements that are at most a vector apart, as one load of all between them. Null: they are not, or the processor
 // cannot permute a vector by another.
 Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Val& offset, uint32_t param) {
-  const bool is_x86 = llvm::Triple(module_.getTargetTriple()).isX86();
   const unsigned bits = vector->getElementType()->getScalarSizeInBits(), width = lanes_.width;
-  if (!is_x86 || !row_length_ || offset.terms.size() != 1 || lanes_.mask != lanes_.tail) return nullptr;
+  if (!row_length_ || offset.terms.size() != 1 || lanes_.mask != lanes_.tail) return nullptr;
   auto* stride = llvm::dyn_cast<llvm::ConstantInt>(offset.stride);
   const Term& term = offset.terms[0];
   Value *first = offset.base, *places = term.steps.lanes, *last = term.steps.last;
@@ -162,41 +186,27 @@ Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Va
   } else if (!stride->isZero() || term.times || term.negative) {
     return nullptr;
   }
-  const bool one = bits == 32 && width * bits == machine_.vector_bytes() * 8;
-  const bool wide = machine_.avx512 && bits == 64 && width == 8, two = machine_.avx512 && bits == 64 && width == 16;
-  if (!one && !wide && !two) return nullptr;
+  const unsigned whole = machine_.vector_bytes() * 8 / bits; // lanes of a register
+  if ((width != whole && width != 2 * whole) || !can_permute(bits)) return nullptr;
   llvm::Type* element = b.getIntNTy(bits);
   auto* numbers = llvm::FixedVectorType::get(element, width);
   Value* mask = b.CreateICmpULE(lane_ids(i32), splat(last));
   Value* place = b.CreateInBoundsGEP(element, memory, first);
   auto* raw = b.CreateMaskedLoad(numbers, place, llvm::Align(bits / 8), mask, llvm::Constant::getNullValue(numbers));
   note_alias(raw, param);
-  Value* result = nullptr;
-  if (one && !machine_.avx512) {
-    result = b.CreateIntrinsic(in::x86_avx2_permd, {}, {raw, places});
-  } else if (one) {
-    result = b.CreateIntrinsic(in::x86_avx512_permvar_si_512, {}, {raw, places});
-  } else {
-    places = b.CreateZExt(places, numbers);
-    auto half = [&](Value* x, unsigned from) {
-      std::vector<int> lanes(8);
-      for (unsigned i = 0; i < 8; ++i)
-        lanes[i] = static_cast<int>(from + i);
-      return b.CreateShuffleVector(x, lanes);
-    };
-    if (wide) {
-      result = b.CreateIntrinsic(in::x86_avx512_permvar_di_512, {}, {raw, places});
-    } else {
-      Value *low = half(raw, 0), *high = half(raw, 8);
-      auto part = [&](unsigned from) {
-        return b.CreateIntrinsic(in::x86_avx512_vpermi2var_q_512, {}, {low, half(places, from), high});
-      };
-      std::vector<int> all(16);
-      for (int i = 0; i < 16; ++i)
-        all[static_cast<size_t>(i)] = i;
-      result = b.CreateShuffleVector(part(0), part(8), all);
-    }
-  }
+  places = b.CreateZExt(places, numbers);
+  if (width == whole) return b.CreateBitCast(permute({raw}, places), vector);
+  auto lanes_from = [&](Value* x, unsigned from, unsigned count) {
+    std::vector<int> lanes(count);
+    std::iota(lanes.begin(), lanes.end(), static_cast<int>(from));
+    return b.CreateShuffleVector(x, lanes);
+  };
+  const Values sources{lanes_from(raw, 0, whole), lanes_from(raw, whole, whole)};
+  Value *low = permute(sources, lanes_from(places, 0, whole)),
+        *high = permute(sources, lanes_from(places, whole, whole));
+  std::vector<int> both(width);
+  std::iota(both.begin(), both.end(), 0);
+  Value* result = b.CreateShuffleVector(low, high, both);
   return b.CreateBitCast(result, vector);
 }
 

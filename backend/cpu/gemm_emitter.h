@@ -110,6 +110,12 @@ private:
   };
   Places places_of(Value* j, Value* mask);
   void store_at(const Places& places, Value* result, Value* row); // row: where column 0 is
+  // How far apart columns along the last axis are, where that is known and little; else 1.
+  int64_t step_of_columns() const {
+    constexpr int64_t near = 4;
+    auto* apart = llvm::dyn_cast<llvm::ConstantInt>(column_axes.back().strides[B]);
+    return apart && apart->getSExtValue() >= 2 && apart->getSExtValue() <= near ? apart->getSExtValue() : 1;
+  }
   // A panel of the `columns` columns from `column` on, for the chunk at chunk_start.
   void pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns);
 
@@ -137,9 +143,8 @@ private:
   Value* nothing_before() { return llvm::ConstantFP::getNegativeZero(vector); }
 
   // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few
-  // long streams. A column beyond the last is the last.
+  // long streams.
   void stream_columns(Value* a, Value* source, Value* c);
-  void stream_vectors(Value* a, Value* source, Value* c, int64_t vectors_at_once);
 
   // B's rows lie one after the other: several of them at a time are added to the sums of the tile's columns, which stay
   // in the nearest cache.

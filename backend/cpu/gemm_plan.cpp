@@ -79,7 +79,9 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.b_moves.push_back(!known(gemm.is_plain ? BBatch : count + 2, 0));
     if (plan.b_moves.back()) plan.b_batches = gemm.is_plain ? plan.batch : plan.b_batches * header(count);
   }
-  plan.streams = is_number(plan.m, 1) && !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed);
+  const bool may_stream = !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed);
+  plan.streams = may_stream && is_number(plan.m, 1);
+  plan.may_stream = may_stream && !constant_of(plan.m) && !plan.tables && is_float(plan.acc);
   const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   plan.block_columns = columns_of_tile(plan, row_blocks);
   auto below = [&](const SizeFormula& x, int64_t bound) { return one - min(one, floor_div(x, number(bound))); };
@@ -91,7 +93,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.panel_here = !plan.streams && (plan.tables || !plan.b_contiguous || plan.may_split);
   if (plan.streams) {
     plan.block_rows = 1;
-    plan.inner_columns = plan.b_contiguous ? 1024 / bytes : GemmPlan::kStreamedVectors * plan.lanes;
+    plan.inner_columns = plan.b_contiguous ? 1024 / bytes : plan.lanes;
     plan.a = ReadA::Rows;
     plan.pack = number(0);
   } else if (plan.tables) {
@@ -138,6 +140,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
   plan.panel_bytes = number(plan.panel_here                     ? plan.nr * kContractChunk * bytes
                             : plan.streams && plan.b_contiguous ? plan.inner_columns * bytes
+                            : plan.may_stream                   ? 4 * plan.inner_columns * bytes
                                                                 : 0);
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
   if (plan.dots) return plan_dots(plan, sums_one_axis);

@@ -47,9 +47,9 @@ struct GemmPlan {
   bool panel_here;
   bool in_place; // may B be read where it lies?
   // One row of C, and B's rows or columns contiguous: no phase 0; a tile reads its columns of B as they lie.
-  static constexpr int64_t kStreamedVectors = 2; // of columns, where these are contiguous
   bool streams;
-  bool in_c; // sums gather in C itself: it has their type, and nothing is done to them
+  bool may_stream; // the same in tiles, where there turns out to be one row
+  bool in_c;       // sums gather in C itself: it has their type, and nothing is done to them
   SizeFormula batch, m, n, k;
   std::vector<bool> b_moves;                   // with the axes of the batch (a plain product has one)
   SizeFormula b_batches;                       // how many different B there are

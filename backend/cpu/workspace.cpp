@@ -1,18 +1,17 @@
 #include "backend/cpu/workspace.h"
 #include <fmt/format.h>
-#include <optional>
 #include <stdexcept>
 
 namespace tl::cpu {
 using Op = SizeFormula::Op;
-
-namespace {
 
 std::optional<int64_t> constant_of(const SizeFormula& f) {
   if (f.steps.empty()) return 0;
   if (f.steps.size() == 1 && f.steps[0].op == Op::Const) return f.steps[0].value;
   return std::nullopt;
 }
+
+namespace {
 
 SizeFormula join(SizeFormula x, const SizeFormula& y, Op op) {
   auto a = constant_of(x), b = constant_of(y);

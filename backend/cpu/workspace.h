@@ -1,6 +1,7 @@
 // Where a kernel's workspace parameters lie, as formulas in its arguments. No LLVM here.
 #pragma once
 #include "backend/kernel/kernel_ir.h"
+#include <optional>
 
 namespace tl::cpu {
 
@@ -20,6 +21,7 @@ SizeFormula floor_div(SizeFormula x, const SizeFormula& y);
 SizeFormula min(SizeFormula x, const SizeFormula& y);
 SizeFormula max(SizeFormula x, const SizeFormula& y);
 SizeFormula number(int64_t value);
+std::optional<int64_t> constant_of(const SizeFormula& formula); // nothing: it depends on sizes
 bool is_number(const SizeFormula& formula, int64_t value);
 
 // The value of a block of index arithmetic without parameters as a formula; std::logic_error where it has no such form.

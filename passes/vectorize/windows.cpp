@@ -68,7 +68,7 @@ private:
   bool is_window(const Region& made, ValueId value) const {
     for (bool found = false;;) {
       const NodeId id = f_[value].producer;
-      if (!id.valid() || !std::count(made.nodes.begin(), made.nodes.end(), id)) return found;
+      if (!id.valid() || !std::count(made.nodes.begin(), made.nodes.end(), id)) return true;
       const Node& node = f_[id];
       switch (node.op) {
       case Op::Pad: return found;
