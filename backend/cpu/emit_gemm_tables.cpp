@@ -52,8 +52,8 @@ void GemmEmitter::fill_table(Value* table, std::vector<Axis> axes, Tensor tensor
 }
 
 // A vector of columns is mostly one run or two of elements side by side, or a few apart: then each is one load or some,
-// for two with masks. Where it is several short runs, as of a small image, all between them is loaded and permuted. What
-// else there is is gathered.
+// for two with masks. Where it is several short runs, as of a small image, all between them is loaded and permuted.
+// What else there is is gathered.
 void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns) {
   const int64_t vectors = plan.nr / plan.lanes;
   llvm::Type* memory = e.memory_type(gemm.type);
