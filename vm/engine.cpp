@@ -112,14 +112,24 @@ void Engine::leave() {
 // Threads are called in when there is something for them, as many as there are pieces that nobody is free for: a
 // program that only prints calls none. The issuing thread, which waits for the others soon, counts as one of them, so
 // that no more threads run than there are cores; but not where it has not come for as long as another needs to, or
-// where pieces are long, or nobody else is there to see that it does not come.
-int64_t Engine::wanted(int64_t pieces, bool long_pieces) const {
+// where the work is long, or nobody else is there to see that it does not come.
+int64_t Engine::wanted(const Operation& op, int64_t pieces) const {
   const auto there = threads_ - static_cast<int64_t>(absent_.size());
   bool issuer = issuer_looks_;
-  if (issuer_works_ && !long_pieces && there > 0 && !options_.schedule_seed)
+  if (issuer_works_ && there > 0 && !options_.schedule_seed && !is_long(op))
     issuer = std::chrono::steady_clock::now() - issues_since_ < kComing;
   const int64_t ready = static_cast<int64_t>(ready_.load(std::memory_order_relaxed)) - 1 + pieces;
   return std::min<int64_t>(ready, threads_ - active_) - (there + issuer - busy_);
+}
+
+// Whether it, or what is left of its pieces each, takes longer than a thread that is called in.
+bool Engine::is_long(const Operation& op) const {
+  constexpr int64_t twice = 2; // the work that is worth a task of its own
+  if (op.open) return op.long_pieces;
+  if (op.kind != Operation::Kind::Kernel) return op.kind != Operation::Kind::Poison;
+  return std::any_of(op.kernel->phases.begin(), op.kernel->phases.end(), [&](const KernelPhase& phase) {
+    return phase.tiles.evaluate(op.args.data()) > twice * std::max<int64_t>(1, phase.grain.evaluate(op.args.data()));
+  });
 }
 
 // Where the system grants fewer, these do the work, or the issuing thread alone whenever it waits.
@@ -355,7 +365,8 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   issuer_looks_ = false;
   issuer_works_ = true;
   issues_since_ = std::chrono::steady_clock::now();
-  if (next_queue()) call_in(work, wanted(1, false)); // what came while it looked may have been left to it
+  if (Queue* queue = next_queue()) // what came while it looked may have been left to it
+    call_in(work, wanted(*queue->heap.front(), 1));
   work.unlock();
   Stats::Waits& waits = stats_.waits[static_cast<size_t>(why)];
   waits.count += !options_.sync; // with --sync every operation is a wait, which says nothing

@@ -108,7 +108,9 @@ private:
 
   // ---- engine.cpp ----
   void seed(Worker& worker, int index);
-  int64_t wanted(int64_t pieces, bool long_pieces) const; // under mutex_: how many workers are to come
+  // Under mutex_: how many workers are to come for this operation, of so many pieces, and all others that are ready.
+  int64_t wanted(const Operation& op, int64_t pieces) const;
+  bool is_long(const Operation& op) const;
   void call_in(std::unique_lock<std::mutex>& lock, int64_t count);
   void leave(); // under mutex_: this thread will not touch the engine any more
   void await_leaving();

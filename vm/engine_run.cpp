@@ -38,7 +38,7 @@ void Engine::push(Operation* op) {
   if (alone && absent_.size() == static_cast<size_t>(threads_) && left_to_issuer_ < kLeftToIssuer && is_brief(*op))
     ++left_to_issuer_;
   else if (queue.active < queue.cores)
-    call_in(lock, wanted(pieces, op->open && op->long_pieces));
+    call_in(lock, wanted(*op, pieces));
 }
 
 // Whether it takes no longer than starting a thread for it, and it is the issuing thread that hands it over.
@@ -108,14 +108,17 @@ void Engine::look_for_work(std::unique_lock<std::mutex>& lock, bool has_core, co
   const auto end = std::chrono::steady_clock::now() + patience;
   const auto found = [&] { return ready_.load(std::memory_order_relaxed) != 0 || ends(); };
   ++looking_;
-  do { // another thread may be faster
+  for (bool again = false;; again = true) {
     lock.unlock();
+    for (int i = 0; again && i < 64; ++i) // another thread was faster, or there is work that may not be taken yet
+      _mm_pause();
     do
       for (int i = 0; i < 16 && !found(); ++i)
         _mm_pause();
     while (!found() && std::chrono::steady_clock::now() < end);
     lock.lock();
-  } while (!next_queue() && !ends() && std::chrono::steady_clock::now() < end);
+    if (next_queue() || ends() || std::chrono::steady_clock::now() >= end) break;
+  }
   --looking_;
 }
 
@@ -135,7 +138,7 @@ void Engine::work(Worker& self) {
     int64_t begin = 0, end = 0;
     Operation* op = take(*queue, begin, end);
     ++active_, ++busy_, ++queue->active;
-    if (next_queue()) call_in(lock, wanted(1, op->open && op->long_pieces)); // perhaps the issuing thread has not come
+    if (Queue* more = next_queue()) call_in(lock, wanted(*more->heap.front(), 1)); // has the issuing thread not come?
     lock.unlock();
     run_piece(self, op, begin, end);
     lock.lock();
@@ -177,7 +180,7 @@ bool Engine::help() {
   std::unique_lock lock(mutex_);
   --active_, --queue->active;
   issuer_looks_ = true;
-  if (next_queue()) call_in(lock, wanted(1, false)); // a worker may have found every place taken
+  if (Queue* more = next_queue()) call_in(lock, wanted(*more->heap.front(), 1)); // a worker may have found no place
   return true;
 }
 

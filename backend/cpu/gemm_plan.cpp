@@ -72,6 +72,10 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.in_c = gemm.row_axes == 0 && epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
 
   plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
+  // Of few columns the tiles are few: twice as many cost one more packing of them.
+  const std::optional<int64_t> rows = constant_of(plan.m), columns = constant_of(plan.n);
+  if (rows && columns && *columns <= 2 * plan.nr && *rows > plan.block_rows / 2 && *rows < 4 * plan.block_rows)
+    plan.block_rows /= 2;
   SizeFormula one = number(1);
   plan.b_batches = min(plan.batch, one);
   for (uint32_t axis = 0; axis < (gemm.is_plain ? 1 : gemm.batch_axes); ++axis) {

@@ -1,8 +1,8 @@
 // Windows that a product reads, as views.
 //
 // Needs: sizes that are equal are one value.
-// Gives: a Map that Contracts alone read and that only chooses elements of a tensor by windows, as a convolution's, as
-//        Slices and Concats, which a product reads in place.
+// Gives: a Map that Contracts alone read and that only chooses elements of a tensor, by windows as a convolution or
+//        each once, as Slices and Concats, which a product reads in place.
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"
 #include "passes/fuse/views.h"
@@ -44,7 +44,7 @@ private:
     });
   }
 
-  // Nothing where it is none of windows.
+  // Nothing where it is none.
   ValueId as_view(const Node& map) {
     const Node* element = producer_of(f_, map.regions[0].yields[0]);
     if (!element || element->op != Op::Index) return {};
@@ -58,23 +58,23 @@ private:
       vectorizer.bind_index(body.params[i], static_cast<uint32_t>(i));
     if (!vectorizer.region(body)) return {};
     const ValueId result = vectorizer.spread(vectorizer(body.yields[0]));
-    if (!is_window(made, result)) return {};
+    if (!is_view(made, result)) return {};
     for (NodeId id : made.nodes)
       edit_.keep(id);
     return result;
   }
 
-  // Of a tensor that is there, or of zeros around it.
-  bool is_window(const Region& made, ValueId value) const {
-    for (bool found = false;;) {
+  // Of a tensor that is there; around windows there may be zeros.
+  bool is_view(const Region& made, ValueId value) const {
+    for (bool windows = false;;) {
       const NodeId id = f_[value].producer;
       if (!id.valid() || !std::count(made.nodes.begin(), made.nodes.end(), id)) return true;
       const Node& node = f_[id];
       switch (node.op) {
-      case Op::Pad: return found;
+      case Op::Pad: return windows;
       case Op::Concat:
         if (!window_view(f_, node)) return false;
-        found = true;
+        windows = true;
         break;
       case Op::Reshape:
         if (!only_ones_differ(f_[node.operands[0]].type.dims, f_[value].type.dims)) return false;
