@@ -64,11 +64,12 @@ private:
     return result;
   }
 
-  // Of a tensor that is there; around windows there may be zeros.
+  // Of a tensor that is there; around windows there may be zeros. Without windows, where it begins has to be known.
   bool is_view(const Region& made, ValueId value) const {
-    for (bool windows = false;;) {
+    bool windows = false, known = true;
+    while (true) {
       const NodeId id = f_[value].producer;
-      if (!id.valid() || !std::count(made.nodes.begin(), made.nodes.end(), id)) return true;
+      if (!id.valid() || !std::count(made.nodes.begin(), made.nodes.end(), id)) return windows || known;
       const Node& node = f_[id];
       switch (node.op) {
       case Op::Pad: return windows;
@@ -79,10 +80,13 @@ private:
       case Op::Reshape:
         if (!only_ones_differ(f_[node.operands[0]].type.dims, f_[value].type.dims)) return false;
         break;
-      case Op::Transpose:
       case Op::Slice:
-      case Op::Broadcast:
-      case Op::Index: break;
+      case Op::Index:
+        known = known && std::all_of(node.operands.begin() + 1, node.operands.end(),
+                                     [&](ValueId start) { return constant_of(f_, start); });
+        break;
+      case Op::Transpose:
+      case Op::Broadcast: break;
       default: return false;
       }
       value = node.operands[0];
