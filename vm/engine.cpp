@@ -122,10 +122,12 @@ int64_t Engine::wanted(const Operation& op, int64_t pieces) const {
   return std::min<int64_t>(ready, threads_ - active_) - (there + issuer - busy_);
 }
 
-// Whether it, or what is left of its pieces each, takes longer than a thread that is called in.
+// Whether each of its pieces takes longer than a thread that is called in; or all of it, where the issuing thread hands
+// it over and may be away for long.
 bool Engine::is_long(const Operation& op) const {
   constexpr int64_t twice = 2; // the work that is worth a task of its own
   if (op.open) return op.long_pieces;
+  if (std::this_thread::get_id() != issuer_) return false;
   if (op.kind != Operation::Kind::Kernel) return op.kind != Operation::Kind::Poison;
   return std::any_of(op.kernel->phases.begin(), op.kernel->phases.end(), [&](const KernelPhase& phase) {
     return phase.tiles.evaluate(op.args.data()) > twice * std::max<int64_t>(1, phase.grain.evaluate(op.args.data()));
@@ -365,8 +367,9 @@ void Engine::wait_until(const std::function<bool()>& reached, Profile::Doing why
   issuer_looks_ = false;
   issuer_works_ = true;
   issues_since_ = std::chrono::steady_clock::now();
-  if (Queue* queue = next_queue()) // what came while it looked may have been left to it
-    call_in(work, wanted(*queue->heap.front(), 1));
+  // What came while it looked may have been left to it. Workers that are there see whether it comes back.
+  Queue* left = next_queue();
+  if (left && absent_.size() == static_cast<size_t>(threads_)) call_in(work, wanted(*left->heap.front(), 1));
   work.unlock();
   Stats::Waits& waits = stats_.waits[static_cast<size_t>(why)];
   waits.count += !options_.sync; // with --sync every operation is a wait, which says nothing
