@@ -207,6 +207,7 @@ check "GPT as an executable" 0 -- "$out/gpt" --steps 20 --to "$out/gpt.safetenso
 check "digit" 0 -- "$tl" build samples/digit.tl -o "$out/digit"
 check "writer" 0 -- "$tl" build samples/writer.tl -o "$out/writer"
 check "a picture" 0 -- "$tl" run -e "fn main(x: u8[n, h, w], y: u8[n]) { save(\"$out/picture.png\", x[3]) }" "${digits[@]}"
+check "an image where none fits" 2 "is a PNG image.*and this program reads none" -- "$out/lenet" "$out/picture.png" "${digits[1]}"
 root=$out/root
 mkdir -p "$root/lib64" "$root/lib/x86_64-linux-gnu"
 cp "$out"/{lenet.safetensors,gpt.safetensors,picture.png,digit,writer,hello} "$root"

@@ -187,7 +187,7 @@ private:
   std::atomic<uint64_t> completed_{0};
   uint64_t in_flight() const { return enlisted_ - completed_.load(std::memory_order_seq_cst); }
   std::atomic<bool> waiting_{false};               // the issuing thread sleeps
-  const std::function<bool()>* awaited_ = nullptr; // until this (wait_mutex_); null: until something is complete
+  const std::function<bool()>* awaited_ = nullptr; // until this (wait_mutex_); null: it does not
   std::mutex wait_mutex_;
   std::condition_variable progress_;
 

@@ -498,7 +498,7 @@ void Engine::complete(Worker& self, Operation* op, Ready& ready) {
   completed_.fetch_add(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst)) {
     std::lock_guard lock(wait_mutex_);
-    if (!awaited_ || (*awaited_)()) progress_.notify_all();
+    if (awaited_ && (*awaited_)()) progress_.notify_all();
   }
 }
 

@@ -53,8 +53,7 @@ Values Emitter::vector_loop(const Block& body, Value* lo, Value* hi, unsigned wi
   kir::ValueId index = body.params[0], divisor = only_divisor(body, index);
   auto masked_step = [&](Value* at, const Values& now) {
     lanes_ = {narrow, nullptr};
-    lanes_.count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateSub(hi, at), b.getInt64(narrow));
-    lanes_.mask = lanes_.tail = tail_mask(lanes_.count);
+    lanes_.mask = tail_mask(b.CreateSub(hi, at));
     return step(at, now);
   };
   auto whole_steps = [&](Value* from, Value* to, Values now, const std::function<void(Value*)>& before) {

@@ -85,7 +85,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   }
   const bool may_stream = !narrow && !plan.dots && (plan.b_contiguous || plan.b_transposed);
   plan.streams = may_stream && is_number(plan.m, 1);
-  plan.may_stream = may_stream && !constant_of(plan.m) && !plan.tables && is_float(plan.acc);
+  plan.may_stream = may_stream && !constant_of(plan.m) && !plan.tables;
   const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   plan.block_columns = columns_of_tile(plan, row_blocks);
   auto below = [&](const SizeFormula& x, int64_t bound) { return one - min(one, floor_div(x, number(bound))); };

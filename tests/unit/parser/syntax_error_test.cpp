@@ -99,6 +99,17 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("def f(x) { }") == "a function is declared with `fn`: `fn f(x) = …`");
   CHECK(hint("let f = lambda x: x") == "a function without a name is written `|x| x + 1`");
   CHECK(hint("if a { } elif b { }") == "write `else if`");
+  CHECK(hint("enum E { A, B }") == "there are no enumerations: name numbers, `const red = 0`");
+  CHECK(hint("use linalg") == "write `import name`");
+  CHECK(hint("x = 1.5 as i64") == "a conversion is written as a call: `i64(x)`");
+  CHECK(hint("for i = 1:3 { }") == "write `for i in 0..n { }`");
+  CHECK(hint("fn f(a: f32[:, :]) = a").starts_with("an axis of any size is `_`"));
+  CHECK(hint("x = P(x: 1.0)") == "an argument is named by `=`: `f(x = 1.0)`");
+  CHECK(hint("let [a, b] = c") == "a tuple is taken apart by `let (a, b) = e`; elements are `x[0]`");
+  CHECK(hint("if b not in v { }").starts_with("to look something up write `not any(x == a)`"));
+  CHECK(hint("if b in v { }").starts_with("`in` belongs to `for`"));
+  CHECK(hint("struct S { x: f32 = 0.1 }").starts_with("fields have no values of their own"));
+  CHECK(hint("struct S {\n  y: i64,\n  x: f32 = 0.1\n}").starts_with("fields have no values of their own"));
   CHECK(hint("if a { }\nelif b { }") == "write `else if`");
   CHECK(hint("if a: b") == "a block is written in braces: `{ … }`");
   CHECK(hint("if a = b { }") == "`==` compares; `=` only assigns, as a statement of its own");
