@@ -54,6 +54,9 @@ fn main(turns: i64) {
 }
 TL
 check "resident memory keeps to the limit" 0 -- "$out/within" $((120000 + 96000)) "$tl" run --memory-limit 120M "$out/sizes.tl"
+echo 'fn fib(n: i64) -> i64 = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }; print(fib(25)) # 250,000 calls
+for line in lines(read_text("/proc/self/status")) { if find(line, "VmHWM") == 0 { print(line) } }' >"$out/calls.tl"
+check "calls that have ended keep nothing" 0 -- "$out/within" 40000 "$tl" run "$out/calls.tl"
 check "a long loop keeps memory flat" 0 -- "$out/within" 40000 "$tl" run --memory-limit 1M "$out/million.tl" --turns 50000
 check "too little memory names the line and the sizes" 3 'OutOfMemory.*there is no room for f32\[1000\]' -- "$tl" run --memory-limit 2K "$out/million.tl" --turns 10
 

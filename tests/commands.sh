@@ -222,6 +222,12 @@ check "nothing left behind by a failed save" 0 "^0$" -- sh -c "ls '$out' | grep 
 cat >"$out/sizes.tl" <<'T'
 fn main(a: f32[n], b: f32[n]) { print((a + b).sum()) }
 T
+cat >"$out/calls.tl" <<'T'
+fn f(n: i64, xs: i64[k]) -> i64 = if n < 0 { xs[7] } else { f(n - 1, xs) + 1 }
+fn g(n: i64, xs: i64[k]) -> i64 = if n < 0 { f(30, xs) } else { g(n - 1, xs) + g(n - 2, xs) }
+fn main(n: i64 = 20, m: i64 = 3) { print(g(n, ones([m], i64))) }
+T
+check "of a recursion the last calls of each place are shown" 0 "^10$" -- sh -c "'$tl' run '$out/calls.tl' 2>&1 | grep -c 'called from here'"
 "$tl" run -e 'fn main() -> f32[5] = zeros([5])' -o "$out/five.npy"
 check "sizes at run time" 3 "ShapeMismatch" -- "$tl" run "$out/sizes.tl" "$out/a.npy" "$out/five.npy"
 check "both sizes are named" 3 "3.*5|5.*3" -- "$tl" run "$out/sizes.tl" "$out/a.npy" "$out/five.npy"

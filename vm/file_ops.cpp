@@ -59,7 +59,7 @@ void Interpreter::load(const Instruction& i) {
     if (desc.dims.empty()) reader->read(reinterpret_cast<std::byte*>(&scalar.bits));
   } catch (const IoError& e) {
     RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
-    Engine::add_calls(error, top().call);
+    Engine::add_calls(error, call_chain());
     stop(fail(std::move(error)));
   }
   const TensorHeader& header = reader->header();
@@ -102,7 +102,7 @@ void Interpreter::exists(const Instruction& i) {
     there = i.in.size() > 1 ? holds_tensor(known_text(i, 0), known_text(i, 1)) : file_exists(known_text(i, 0));
   } catch (const IoError& e) {
     RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
-    Engine::add_calls(error, top().call);
+    Engine::add_calls(error, call_chain());
     stop(fail(std::move(error)));
   }
   give_away(i);

@@ -64,9 +64,8 @@ void Interpreter::check_stop() {
 
 std::vector<Value> Interpreter::loop() {
   while (true) {
-    Frame& frame = top();
-    if (frame.at >= frame.function->code.size()) malformed("a function ends without return");
-    const Instruction& i = frame.function->code[frame.at++];
+    if (top_->at >= top_->function->code.size()) malformed("a function ends without return");
+    const Instruction& i = top_->function->code[top_->at++];
     instruction_ = &i;
     ++issue_;
     if (i.op == BcOp::Return && depth_ == 1) {
@@ -164,16 +163,14 @@ void Interpreter::step(const Instruction& i) {
     call(i);
     break;
   case BcOp::Return: {
-    std::vector<Value> values;
-    values.reserve(i.in.size());
-    for (const auto& operand : i.in)
-      values.push_back(slot(operand.slot));
-    for (Value& v : top().slots)
-      v.reset();
+    Frame& callee = top();
     --depth_;
+    top_ = &frames_[depth_ - 1];
     const Instruction& caller = top().function->code[top().at - 1];
-    for (size_t k = 0; k < caller.out.size() && k < values.size(); ++k)
-      set(caller.out[k], std::move(values[k]));
+    for (size_t k = 0; k < caller.out.size() && k < i.in.size(); ++k)
+      set(caller.out[k], callee.slots[i.in[k].slot.index]);
+    for (Value& v : callee.slots)
+      v.reset();
     break;
   }
   case BcOp::Drop:
@@ -255,7 +252,7 @@ void Interpreter::guard(const Instruction& i) {
     }
     if (!failure)
       failure =
-          fail(engine_.error_at_site(static_cast<int32_t>(i.index), 0, payload[0], payload[1], i.loc, top().call));
+          fail(engine_.error_at_site(static_cast<int32_t>(i.index), 0, payload[0], payload[1], i.loc, call_chain()));
   }
   Value result = in(i, 0);
   if (result.kind == Value::Kind::Scalar || result.kind == Value::Kind::List) {
@@ -374,14 +371,35 @@ void Interpreter::call(const Instruction& i) {
   frame.function = &callee;
   frame.at = 0;
   frame.slots.resize(callee.slot_count);
-  CallSite& site = calls_[{top().call, i.loc.index}];
-  site.loc = i.loc;
-  site.caller = top().call;
-  frame.call = &site;
+  frame.from = i.loc;
+  frame.call = nullptr;
   for (size_t k = 0; k < i.in.size(); ++k)
     frame.slots[callee.params[k].index] = slot(i.in[k].slot);
   give_away(i);
   ++depth_;
+  top_ = &frame;
+}
+
+const CallSite* Interpreter::call_chain() {
+  size_t known = depth_ - 1; // main is not a call
+  while (known > 0 && !frames_[known].call)
+    --known;
+  for (size_t k = known + 1; k < depth_; ++k) {
+    const CallSite* caller = frames_[k - 1].call;
+    const LocId from = frames_[k].from;
+    const CallSite* nearest = nullptr;
+    int times = 0;
+    for (const CallSite* at = caller; at && times < kRecursion; at = at->caller)
+      if (at->loc == from && ++times == 1) nearest = at;
+    if (times == kRecursion) {
+      frames_[k].call = nearest;
+      continue;
+    }
+    CallSite& site = calls_[{caller, from.index}];
+    site = {from, caller};
+    frames_[k].call = &site;
+  }
+  return top().call;
 }
 
 } // namespace tl

@@ -23,7 +23,8 @@ private:
     const BcFunction* function = nullptr;
     size_t at = 0; // next instruction
     std::vector<Value> slots;
-    const CallSite* call = nullptr;
+    LocId from;                     // of the call
+    const CallSite* call = nullptr; // null: nothing has needed it yet (call_chain)
   };
   // Ends the program: thrown by an instruction that needs a failed value, caught in run().
   struct Stop {
@@ -43,11 +44,15 @@ private:
   void view(const Instruction& i);
   void await(const Instruction& i);
   void call(const Instruction& i);
+  // The calls that are being executed. A place that comes again and again (recursion) is kept a few times: there are as
+  // many chains as calls otherwise.
+  static constexpr int kRecursion = 4;
+  const CallSite* call_chain();
   void check_stop();
   [[noreturn]] void stop(FailureRef failure) { throw Stop{std::move(failure)}; }
   [[noreturn]] void malformed(const std::string& what) const;
 
-  Frame& top() { return frames_[depth_ - 1]; }
+  Frame& top() { return *top_; }
   Value& slot(Slot s) { return top().slots[s.index]; }
   Value& in(const Instruction& i, size_t k) { return slot(i.in[k].slot); }
   void give_away(const Instruction& i); // clears the slots whose last use this was
@@ -64,7 +69,7 @@ private:
   bool sizes(const OutputDesc& desc, Dims& dims, FailureRef& poison); // false: poisoned
   bool can_take_over(const Instruction& i, const OutputDesc& desc, int device, uint64_t bytes);
   Operation* operation() {
-    Operation* op = engine_.create({issue_, piece_}, instruction_->loc, top().call);
+    Operation* op = engine_.create({issue_, piece_}, instruction_->loc, call_chain());
     if (op->record) options_.profile->set_name(*op->record, operation_name(*instruction_));
     return op;
   }
@@ -173,6 +178,7 @@ private:
   Engine engine_;
   std::deque<Frame> frames_; // by depth; those beyond depth_ keep their storage for the next call
   size_t depth_ = 0;
+  Frame* top_ = nullptr;
   const Instruction* instruction_ = nullptr;
   uint64_t issue_ = 0; // counts instructions executed
   uint64_t piece_ = 0; // the last jump, call or return of them

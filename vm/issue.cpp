@@ -127,7 +127,7 @@ FailureRef Interpreter::no_memory(const Operation& op, const std::string& what, 
     error.notes.emplace_back(fmt::format("{} ({}) is still needed", type_text(live[k]->dtype, live[k]->dims.view()),
                                          bytes_text(live[k]->node->block.bytes)),
                              live[k]->node->loc);
-  Engine::add_calls(error, top().call);
+  Engine::add_calls(error, call_chain());
   return fail(std::move(error));
 }
 

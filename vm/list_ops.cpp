@@ -198,7 +198,7 @@ void Interpreter::list_join(const Instruction& i) {
   if (!failure) {
     joined = join_sizes(parts, axis, stack, rank);
     if (!joined.problem.empty()) {
-      RuntimeError error = engine_.error_at_site(i.site, 0, 0, 0, i.loc, top().call);
+      RuntimeError error = engine_.error_at_site(i.site, 0, 0, 0, i.loc, call_chain());
       error.message = joined.problem;
       // An element that failed has no sizes: then that is what to report.
       for (const Value& element : list ? std::span<const Value>(list->values) : std::span<const Value>()) {
@@ -214,7 +214,7 @@ void Interpreter::list_join(const Instruction& i) {
     int16_t other = list->values[k].device;
     if (device != kNoDevice && other != kNoDevice && device != other) {
       RuntimeError error = mixed_devices(device, other, i.loc);
-      Engine::add_calls(error, top().call);
+      Engine::add_calls(error, call_chain());
       failure = fail(std::move(error));
     }
     if (device == kNoDevice) device = other;

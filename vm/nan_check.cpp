@@ -45,7 +45,7 @@ void Interpreter::stop_at_nan(const Value& made, const Instruction& i) {
     message = fmt::format("element [{}] of {} is NaN, and no operand is", index, type_text(made.dtype, dims));
   }
   RuntimeError error{"NotANumber", std::move(message), "", i.loc, 3, {}};
-  Engine::add_calls(error, top().call);
+  Engine::add_calls(error, call_chain());
   stop(fail(std::move(error)));
 }
 

@@ -24,7 +24,7 @@ void Interpreter::ranks(const Instruction& i) {
     }
   } catch (RuntimeError& error) {
     error.loc = i.loc;
-    Engine::add_calls(error, top().call);
+    Engine::add_calls(error, call_chain());
     stop(fail(std::move(error)));
   }
   give_results(i, std::move(values));

@@ -98,7 +98,7 @@ void Interpreter::text(const Instruction& i) {
       result = evaluate(given);
     } catch (const IoError& e) {
       RuntimeError error{e.kind, e.what(), "", i.loc, 3, {}};
-      Engine::add_calls(error, top().call);
+      Engine::add_calls(error, call_chain());
       failure = fail(std::move(error));
     }
   }

@@ -14,13 +14,12 @@ Value::Value(Value&& other) noexcept
       failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)), offset(other.offset),
       dims(std::move(other.dims)), pool(other.pool), list(std::exchange(other.list, nullptr)) {}
 
-Value& Value::operator=(const Value& other) {
-  if (this != &other) *this = Value(other);
-  return *this;
+void Value::assign(const Value& other) {
+  if (this != &other) assign(Value(other));
 }
 
-Value& Value::operator=(Value&& other) noexcept {
-  if (this == &other) return *this;
+void Value::assign(Value&& other) noexcept {
+  if (this == &other) return;
   reset();
   kind = std::exchange(other.kind, Kind::Empty);
   dtype = other.dtype;
@@ -32,16 +31,14 @@ Value& Value::operator=(Value&& other) noexcept {
   if (node) dims = std::move(other.dims);
   pool = other.pool;
   list = std::exchange(other.list, nullptr);
-  return *this;
 }
 
-void Value::reset() {
+void Value::release() {
   if (node && --node->handles == 0) pool->release_handles(node);
   node = nullptr;
   if (list && --list->handles == 0) delete list;
   list = nullptr;
-  kind = Kind::Empty;
-  if (failure) failure = {};
+  failure = {};
 }
 
 Value Value::of_list(List* list) {

@@ -197,10 +197,27 @@ struct Value {
   Value() = default;
   Value(const Value& other);
   Value(Value&& other) noexcept;
-  Value& operator=(const Value& other);
-  Value& operator=(Value&& other) noexcept;
+  Value& operator=(const Value& other) {
+    if (is_number() && other.is_number())
+      take_number(other);
+    else
+      assign(other);
+    return *this;
+  }
+  Value& operator=(Value&& other) noexcept {
+    if (is_number() && other.is_number()) {
+      take_number(other);
+      other.kind = Kind::Empty;
+    } else {
+      assign(std::move(other));
+    }
+    return *this;
+  }
   ~Value() { reset(); }
-  void reset();
+  void reset() {
+    if (!is_number()) release();
+    kind = Kind::Empty;
+  }
 
   static Value of_scalar(DType type, Scalar scalar) {
     Value v;
@@ -212,6 +229,18 @@ struct Value {
   static Value of_list(List* list); // a new handle on a list
   // A new handle on a node.
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
+
+private:
+  bool is_number() const { return !node && !list && !failure; } // or nothing: it holds what need not be released
+  void take_number(const Value& other) {
+    kind = other.kind;
+    dtype = other.dtype;
+    device = other.device;
+    scalar = other.scalar;
+  }
+  void assign(const Value& other);
+  void assign(Value&& other) noexcept;
+  void release();
 };
 
 // Values, of which the first and the last ones leave at the cost of those that do.

@@ -129,6 +129,7 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     frame.function = &program_.functions[program_.entry];
     frame.slots.resize(frame.function->slot_count);
     depth_ = 1;
+    top_ = &frames_.front();
     enter_arguments(frame, std::move(arguments));
     values = loop();
     ended = true;
@@ -139,7 +140,7 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     ended = true;
   } catch (const Interrupted&) {
     RuntimeError error{"Interrupted", "interrupted", "", instruction_->loc, 130, {}};
-    if (depth_ > 0) Engine::add_calls(error, top().call);
+    if (depth_ > 0) Engine::add_calls(error, call_chain());
     failure = fail(std::move(error));
   }
   try {

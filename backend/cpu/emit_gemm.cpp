@@ -67,6 +67,7 @@ void GemmEmitter::begin(const std::string& symbol) {
   }
   panels = ceiling(n, plan.nr);
   chunks = ceiling(k, kContractChunk);
+  one_chunk = b.CreateICmpSLE(k, number(kContractChunk));
   Value* workspace = e.function_->getArg(3);
   packed = b.CreateLoad(b.getPtrTy(), workspace, "packed_b");
   local = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), workspace, 1), "local");
@@ -163,7 +164,7 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
   Values carried(static_cast<size_t>(rows * vectors), zero);
   carried.push_back(function->getArg(2));
   if (!by_rows) carried.push_back(a);
-  carried = e.loop(number(0), length, 1, carried, [&](Value* index, const Values& now) {
+  auto step = [&](Value* index, const Values& now) {
     Values next = now;
     Value*& row_of_b = next[static_cast<size_t>(rows * vectors)];
     Values y;
@@ -181,7 +182,19 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
     row_of_b = at(row_of_b, b_step);
     if (!by_rows) next.back() = at(next.back(), a_step);
     return next;
-  });
+  };
+  if (by_rows && rows == plan.mr) {
+    // The rows of the next tile are asked of memory while these are used, a cache line of each at a time: they are far
+    // apart, no stream that the machine would see.
+    const int64_t line = 64 / size_of(plan.acc);
+    carried = e.loop(number(0), length, line, carried, [&](Value* begin, const Values& now) {
+      for (int64_t r = 0; r < rows; ++r)
+        e.prefetch(b.CreateGEP(element, a, b.CreateAdd(multiply(number(rows + r), a_step), begin)));
+      return e.loop(begin, minimum(b.CreateAdd(begin, number(line)), length), 1, now, step);
+    });
+  } else {
+    carried = e.loop(number(0), length, 1, carried, step);
+  }
 
   // Without sums before, nothing is loaded but -0.0, exact to add.
   Value* nothing = real ? llvm::ConstantFP::getNegativeZero(vector) : zero;
@@ -210,7 +223,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
   Value* row_blocks = ceiling(m, plan.block_rows);
   Value* block_columns = e.formula(plan.block_columns);
   sums_row = e.formula(plan.sums_row);
-  Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
+  Value* column_blocks = e.formula(plan.column_blocks);
   split = b.CreateICmpNE(e.formula(plan.split), number(0));
   Value* far = b.CreateICmpSGT(a_col, number(kPackStride / size_of(plan.acc)));
   // A chunk's factors are packed if the rows of A or the columns of B are more than the ones of two register tiles.
@@ -219,6 +232,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
   a_packed = plan.a == GemmPlan::ReadA::Rows ? b.getFalse() : plan.a == GemmPlan::ReadA::Packed ? b.getTrue() : far;
   a_step = plan.a == GemmPlan::ReadA::Rows ? a_row : b.CreateSelect(a_packed, number(plan.mr), a_col);
   Value* packs = b.CreateICmpNE(e.formula(plan.pack), number(0));
+  Value* packs_here = b.CreateICmpNE(e.formula(plan.pack_here), number(0));
   Value* panel_here = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.a_bytes), "panel");
   sums = b.CreateInBoundsGEP(b.getInt8Ty(), panel_here, e.formula(plan.panel_bytes), "sums");
   repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
@@ -235,7 +249,8 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
     i0 = multiply(row_block, number(plan.block_rows));
     j0 = multiply(column_block, block_columns);
     rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));
-    columns = minimum(block_columns, b.CreateSub(n, j0));
+    Value *last = b.CreateICmpEQ(column_block, b.CreateSub(column_blocks, number(1))), *left = b.CreateSub(n, j0);
+    columns = b.CreateSelect(last, left, minimum(block_columns, left));
     which_batch = which;
     const Values position = positions(batch_axes, which);
     c_start = offset(batch_axes, position, C);
@@ -260,7 +275,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
       Value* b_base = at(packed, from_packed);
       b_step = number(plan.nr);
       panel_step = multiply(length, number(plan.nr));
-      Value* here = !plan.in_place ? b.CreateNot(packs) : more_than(n, plan.nr);
+      Value* here = b.CreateSelect(split, plan.in_place ? more_than(n, plan.nr) : b.getTrue(), packs_here);
       if (maybe_plain && plan.in_place) { // read where it lies
         b_base = b.CreateSelect(packs, b_base, at(b_start_of_all, plain));
         Value* panels_here = b.CreateOr(packs, here);
@@ -268,39 +283,52 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         panel_step = b.CreateSelect(panels_here, panel_step, number(plan.nr));
       }
       Value* add = b.CreateICmpNE(k0, first);
+      Value* is_last = b.CreateICmpSGE(b.CreateAdd(k0, number(kContractChunk)), k);
+      is_last = b.CreateAnd(is_last, b.CreateNot(split));
       auto multiply_by = [&](Value* j, Value* inner, Value* b_here) {
-        Value* from = number(0);
-        for (int64_t height : {plan.mr, int64_t{4}, int64_t{2}, int64_t{1}}) {
-          Value* last = b.CreateSub(rows, b.CreateURem(b.CreateSub(rows, from), number(height)));
-          if (needless(plan.m, height)) continue;
-          repeat(from, last, height,
-                 [&](Value* i) { row_of_tiles(symbol, height, i, j, inner, a_start, b_here, length, add); });
-          from = last;
-        }
-      };
-      auto by_columns = [&](int64_t width, const std::function<Value*(Value*, Value*)>& b_at) {
-        repeat(number(0), columns, width, [&](Value* j) {
-          Value* inner = minimum(number(width), b.CreateSub(columns, j));
-          multiply_by(j, inner, b_at(j, inner));
+        repeat(number(0), rows, plan.mr, [&](Value* i) {
+          Value* end = minimum(b.CreateAdd(i, number(plan.mr)), rows);
+          auto of_height = [&](int64_t height, Value* row) {
+            row_of_tiles(symbol, height, row, j, inner, a_start, b_here, length, add);
+          };
+          Value* whole = b.CreateICmpEQ(b.CreateSub(end, i), number(plan.mr));
+          if (!needless(plan.m, plan.mr)) only_if(whole, [&] { of_height(plan.mr, i); });
+          only_if(b.CreateNot(whole), [&] {
+            Value* from = i;
+            for (int64_t height : {int64_t{4}, int64_t{2}, int64_t{1}}) {
+              if (needless(plan.m, height)) continue;
+              Value* last = b.CreateSub(end, b.CreateURem(b.CreateSub(end, from), number(height)));
+              repeat(from, last, height, [&](Value* row) { of_height(height, row); });
+              from = last;
+            }
+          });
+          if (plan.in_c) return;
+          only_if(is_last, [&] {
+            epilogue({i, end, j, b.CreateAdd(j, inner)},
+                     [&](Value* row, Value* column) { return sum_of_tile(row, column); });
+          });
         });
-        return Values{};
       };
-      auto from_base = [&](Value* j, Value*) {
-        return at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
-      };
-      auto pack_here = [&](Value* j, Value* inner) {
-        if (plan.by_tables)
-          pack_by_tables(b_matrix, b.CreateAdd(j0, j), panel_here, length, inner);
-        else
-          pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
-        return panel_here;
-      };
-      if (!plan.panel_here) {
-        by_columns(plan.inner_columns, from_base);
-      } else {
-        e.branch(here, [&] { return by_columns(plan.nr, pack_here); }, {});
-        e.branch(b.CreateNot(here), [&] { return by_columns(plan.inner_columns, from_base); }, {});
-      }
+      // By panels that are packed here; else as many columns at a time as stay in cache.
+      Value* width = b.CreateSelect(here, number(plan.nr), number(plan.inner_columns));
+      Value* steps = b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(width, number(1))), width);
+      Value* early = joins(here, columns);
+      repeat(number(0), steps, 1, [&](Value* step) {
+        auto start_of = [&](Value* step) {
+          Value* is_last = b.CreateICmpEQ(step, b.CreateSub(steps, number(1)));
+          return b.CreateSub(multiply(step, width), b.CreateSelect(is_last, early, number(0)));
+        };
+        Value *next = b.CreateAdd(step, number(1)), *j = start_of(step);
+        Value* inner = b.CreateSub(minimum(columns, start_of(next)), j);
+        only_if(here, [&] {
+          if (plan.by_tables)
+            pack_by_tables(b_matrix, b.CreateAdd(j0, j), panel_here, length, inner);
+          else
+            pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
+        });
+        Value* in_panels = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
+        multiply_by(j, inner, b.CreateSelect(here, panel_here, in_panels));
+      });
     };
     if (plan.may_stream) {
       Value* one_row = b.CreateAnd(b.CreateICmpEQ(m, number(1)), b.CreateNot(b.CreateOr(split, packs)));
@@ -311,15 +339,11 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
           stream_rows(a, source, c, panel_here);
         else
           stream_columns(a, source, c);
+        if (!plan.in_c) epilogue(whole_tile(), [&](Value* i, Value* j) { return sum_of_tile(i, j); });
       });
       end = b.CreateSelect(one_row, first, end);
     }
     repeat(first, end, kContractChunk, chunk);
-    auto finish = [&] {
-      epilogue([&](Value* i, Value* j) { return sum_of_tile(i, j); });
-      return Values{};
-    };
-    if (!plan.in_c) e.branch(b.CreateNot(split), finish, {});
   });
   e.end_function();
 }
@@ -344,8 +368,7 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
   Value* in_panel = at(local, b.CreateAdd(multiply(multiply(panel, number(plan.mr)), length), within));
   Value* a = b.CreateSelect(a_packed, in_panel, in_place);
   Value* tile_row = plan.in_c ? c_row : sums_row;
-  Value* c =
-      plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, c_row))) : at(sums, multiply(i, sums_row));
+  Value* c = plan.in_c ? at(e.pointer(gemm.c), b.CreateAdd(c_start, multiply(i, c_row))) : sums_of(i);
   if (plan.may_split) {
     c = b.CreateSelect(split, at(part, multiply(i, part_row())), c);
     tile_row = b.CreateSelect(split, part_row(), tile_row);
@@ -368,11 +391,20 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
   repeat(number(0), whole, plan.nr, [&](Value* at_column) { call(at_column, most, nullptr); });
   Value* left = b.CreateSub(width, whole);
   for (int64_t v = 1; v <= most; ++v) {
-    if (known_columns() && *known_columns() / plan.lanes + (*known_columns() % plan.lanes != 0) != v) continue;
+    const std::optional<int64_t> known = known_columns();
+    const bool joined = known && plan.joined_columns > 0 && *known > 0 && *known <= plan.joined_columns && v == 2;
+    if (known && *known / plan.lanes + (*known % plan.lanes != 0) != v && !joined) continue;
     Value* fits =
         b.CreateAnd(b.CreateICmpSGT(left, number((v - 1) * plan.lanes)), b.CreateICmpSLE(left, number(v * plan.lanes)));
     e.branch(fits, [&] { return call(whole, v, left); }, {});
   }
+}
+
+Value* GemmEmitter::joins(Value* packed_here, Value* columns) {
+  if (plan.joined_columns == 0) return number(0);
+  Value *rest = b.CreateURem(columns, number(plan.nr)), *several = b.CreateICmpSGT(columns, number(plan.nr));
+  Value* few = b.CreateAnd(b.CreateICmpSGT(rest, number(0)), b.CreateICmpSLE(rest, number(plan.joined_columns)));
+  return b.CreateSelect(b.CreateAnd(packed_here, b.CreateAnd(several, few)), number(plan.lanes), number(0));
 }
 
 std::optional<int64_t> GemmEmitter::known_columns() const {
@@ -393,7 +425,7 @@ void GemmEmitter::emit_combine(const std::string& symbol) {
     c_start = offset(batch_axes, positions(batch_axes, which_batch), C);
     if (!plan.scattered) c_start = b.CreateAdd(c_start, multiply(i0, c_row));
     Value *first = b.CreateAdd(multiply(which_batch, m), i0), *chunk = multiply(multiply(batch, m), part_row());
-    epilogue([&](Value* i, Value* j) {
+    epilogue(whole_tile(), [&](Value* i, Value* j) {
       Value* place = at(packed, b.CreateAdd(multiply(b.CreateAdd(first, i), part_row()), j));
       auto load = [&](Value* c) { return b.CreateAlignedLoad(vector, at(place, multiply(c, chunk)), align); };
       return e.loop(number(1), chunks, 1, {load(number(0))}, [&](Value* c, const Values& sum) -> Values {
@@ -404,7 +436,7 @@ void GemmEmitter::emit_combine(const std::string& symbol) {
   e.end_function();
 }
 
-void GemmEmitter::epilogue(const SumAt& sum_at) {
+void GemmEmitter::epilogue(const Part& part, const SumAt& sum_at) {
   const kir::Block& body = gemm.epilogue;
   DType memory = e.kernel_.params[gemm.c].dtype;
   llvm::Type* c_element = e.memory_type(memory);
@@ -422,18 +454,19 @@ void GemmEmitter::epilogue(const SumAt& sum_at) {
   auto by_vectors = [&](const std::function<void(Value * j, bool tail)>& run) {
     auto masked = [&](Value* j, bool tail) {
       lanes(plan.lanes);
-      if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(columns, j));
+      if (tail) e.lanes_.mask = e.tail_mask(b.CreateSub(part.column_end, j));
       run(j, tail);
       lanes(0);
     };
-    Value* whole = b.CreateAnd(columns, number(-plan.lanes));
-    repeat(number(0), whole, plan.lanes, [&](Value* j) { masked(j, false); });
-    repeat(whole, columns, plan.lanes, [&](Value* j) { masked(j, true); });
+    Value* length = b.CreateSub(part.column_end, part.column);
+    Value* whole = b.CreateAdd(part.column, b.CreateAnd(length, number(-plan.lanes)));
+    repeat(part.column, whole, plan.lanes, [&](Value* j) { masked(j, false); });
+    repeat(whole, part.column_end, plan.lanes, [&](Value* j) { masked(j, true); });
   };
   if (plan.scattered) { // where a vector of columns goes is the same in all rows; they may be far apart
     constexpr int64_t rows_at_once = 8;
-    return repeat(number(0), rows, rows_at_once, [&](Value* first) {
-      Value* end = minimum(b.CreateAdd(first, number(rows_at_once)), rows);
+    return repeat(part.row, part.row_end, rows_at_once, [&](Value* first) {
+      Value* end = minimum(b.CreateAdd(first, number(rows_at_once)), part.row_end);
       by_vectors([&](Value* j, bool) {
         const Places places = places_of(b.CreateAdd(j0, j), e.lanes_.mask);
         Value* mask = e.lanes_.mask;
@@ -446,7 +479,7 @@ void GemmEmitter::epilogue(const SumAt& sum_at) {
       });
     });
   }
-  repeat(number(0), rows, 1, [&](Value* i) {
+  repeat(part.row, part.row_end, 1, [&](Value* i) {
     by_vectors([&](Value* j, bool tail) {
       Value* result = result_at(i, j);
       Value* place =

@@ -125,7 +125,7 @@ void GemmEmitter::combine_dots(const std::string& symbol) {
   repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
     j0 = c_start = multiply(tile, number(GemmPlan::kCombinedDots));
     columns = minimum(number(GemmPlan::kCombinedDots), b.CreateSub(n, j0));
-    epilogue([&](Value*, Value* j) {
+    epilogue(whole_tile(), [&](Value*, Value* j) {
       Value* which = b.CreateAdd(j0, j);
       auto load = [&](Value* chunk) { return b.CreateAlignedLoad(vector, chunk_sum_at(chunk, which), align); };
       Value* some = b.CreateICmpSGT(k, number(0)); // a product over no elements is zero

@@ -8,7 +8,7 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
   begin(symbol);
   Value* block_columns = e.formula(plan.block_columns);
   sums_row = e.formula(plan.sums_row);
-  Value* column_blocks = b.CreateUDiv(b.CreateAdd(n, b.CreateSub(block_columns, number(1))), block_columns);
+  Value* column_blocks = e.formula(plan.column_blocks);
   Value* chunk_sums = local;
   sums = b.CreateInBoundsGEP(b.getInt8Ty(), local, e.formula(plan.panel_bytes), "sums");
   i0 = number(0);
@@ -27,7 +27,7 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
       stream_rows(a, source, c, chunk_sums);
     else
       stream_columns(a, source, c);
-    if (!plan.in_c) epilogue([&](Value* i, Value* j) { return sum_of_tile(i, j); });
+    if (!plan.in_c) epilogue(whole_tile(), [&](Value* i, Value* j) { return sum_of_tile(i, j); });
   });
   e.end_function();
 }

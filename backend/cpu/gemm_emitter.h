@@ -156,18 +156,28 @@ private:
   void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width, Value* a_start,
                     Value* b_base, Value* length, Value* add);
 
+  // By how many columns the last panel of the tile begins earlier than a multiple of nr: one vector, or none.
+  Value* joins(Value* packed_here, Value* columns);
+
   // Columns of the last panel, if known at compile time (0: there is none that is not whole).
   std::optional<int64_t> known_columns() const;
 
   // The tile's rows of A for one chunk: panels of mr rows, in each the rows side by side.
   Values pack_a(Value* a_start, Value* length);
 
-  // C = epilogue(sum_at(i, j)), row by row along j; sum_at gives the vector from column j of the tile's row i on.
+  // C = epilogue(sum_at(i, j)), row by row along j, for a part of the tile; sum_at gives the vector from column j of
+  // the tile's row i on.
+  struct Part {
+    Value *row, *row_end, *column, *column_end;
+  };
+  Part whole_tile() { return {number(0), rows, number(0), columns}; }
   using SumAt = std::function<Value*(Value* i, Value* j)>;
-  void epilogue(const SumAt& sum_at);
-  Value* sum_of_tile(Value* i, Value* j) {
-    return b.CreateAlignedLoad(vector, at(sums, b.CreateAdd(multiply(i, sums_row), j)), align);
+  void epilogue(const Part& part, const SumAt& sum_at);
+  // Where the sums of row i are: those of the only chunk are done with after a row of register tiles.
+  Value* sums_of(Value* i) {
+    return at(sums, multiply(b.CreateSelect(one_chunk, b.CreateURem(i, number(plan.mr)), i), sums_row));
   }
+  Value* sum_of_tile(Value* i, Value* j) { return b.CreateAlignedLoad(vector, at(sums_of(i), j), align); }
 
   // --- dot products (emit_gemm_dots.cpp)
 
@@ -201,7 +211,7 @@ private:
   Value *column_table, *b_table, *a_table;         // with plan.tables
   Value* a_column_table;                           // with plan.dots
   Value *c_column_table, *c_row_table, *row_table; // with plan.scattered; row_table: of A
-  Value *panels, *chunks, *packed, *local, *sums, *sums_row;
+  Value *panels, *chunks, *one_chunk, *packed, *local, *sums, *sums_row;
   Value* split = nullptr;   // whether a tile is a chunk
   Value *a_packed, *a_step; // whether A is packed, and the distance that register tiles are told
   // of the tile being emitted

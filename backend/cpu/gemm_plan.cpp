@@ -26,10 +26,12 @@ GemmPlan plan_dots(GemmPlan plan, bool sums_one_axis) {
 SizeFormula columns_of_tile(const GemmPlan& plan, const SizeFormula& row_blocks) {
   const SizeFormula one = number(1), panels = ceil_div(plan.n, number(plan.nr));
   const int64_t inner = plan.inner_columns / plan.nr;
-  const int64_t least = plan.a == GemmPlan::ReadA::Rows ? (kLeastColumns + plan.nr - 1) / plan.nr : inner;
+  const bool by_rows = plan.a == GemmPlan::ReadA::Rows;
+  const int64_t least = by_rows ? (kLeastColumns + plan.nr - 1) / plan.nr : inner;
   const SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * plan.k); // of one column
   const SizeFormula worth = max(number(least), floor_div(number(kTileWork / plan.nr), work));
-  const SizeFormula most = number(inner) + number(3 * inner) * min(one, floor_div(row_blocks, number(4)));
+  SizeFormula most = number(inner);
+  if (!by_rows) most = most + number(3 * inner) * min(one, floor_div(row_blocks, number(4)));
   return min(most, max(worth, floor_div(row_blocks * panels, number(kTiles)))) * number(plan.nr);
 }
 
@@ -58,6 +60,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.block_rows = avx512 ? 128 : 120;
   // A chunk of the tile's part of B is about half a megabyte, half of a level-2 cache.
   plan.inner_columns = 960 / bytes / plan.nr * plan.nr;
+  plan.joined_columns = avx512 ? plan.lanes : 0;
   using ReadA = GemmPlan::ReadA;
   plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
   const bool sums_one_axis = gemm.sum_axes <= 1;
@@ -72,10 +75,15 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.in_c = gemm.row_axes == 0 && epilogue.yields[0] == epilogue.params[3] && kernel.params[gemm.c].dtype == plan.acc;
 
   plan.batch = header(Batch), plan.m = header(M), plan.n = header(N), plan.k = header(K);
-  // Of few columns the tiles are few: twice as many cost one more packing of them.
+  // A tile packs its part of B for itself: the more rows, the fewer times. But of few columns the tiles are few.
   const std::optional<int64_t> rows = constant_of(plan.m), columns = constant_of(plan.n);
-  if (rows && columns && *columns <= 2 * plan.nr && *rows > plan.block_rows / 2 && *rows < 4 * plan.block_rows)
-    plan.block_rows /= 2;
+  if (rows && columns) {
+    auto blocks = [](int64_t x, int64_t size) { return (x + size - 1) / size; };
+    if (blocks(*rows, 2 * plan.block_rows) * blocks(*columns, plan.nr) >= kSplitTiles)
+      plan.block_rows *= 2;
+    else if (*columns <= 2 * plan.nr && *rows > plan.block_rows / 2 && *rows < 4 * plan.block_rows)
+      plan.block_rows /= 2;
+  }
   SizeFormula one = number(1);
   plan.b_batches = min(plan.batch, one);
   for (uint32_t axis = 0; axis < (gemm.is_plain ? 1 : gemm.batch_axes); ++axis) {
@@ -88,13 +96,16 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.may_stream = may_stream && !constant_of(plan.m) && !plan.tables;
   const SizeFormula row_blocks = plan.batch * ceil_div(plan.m, number(plan.block_rows));
   plan.block_columns = columns_of_tile(plan, row_blocks);
+  const auto column_blocks = [&](int64_t joined) {
+    return ceil_div(max(plan.n - number(joined), min(plan.n, one)), plan.block_columns);
+  };
+  plan.column_blocks = column_blocks(plan.joined_columns);
   auto below = [&](const SizeFormula& x, int64_t bound) { return one - min(one, floor_div(x, number(bound))); };
   plan.split = plan.streams ? number(0)
                             : min(one, floor_div(plan.k, number(kSplitLength))) * below(plan.m, kSplitRows + 1) *
-                                  below(row_blocks * ceil_div(plan.n, plan.block_columns), kSplitTiles);
+                                  below(row_blocks * plan.column_blocks, kSplitTiles);
   plan.in_place = plan.b_contiguous && !plan.tables && sums_one_axis && !narrow;
   plan.may_split = !is_number(plan.split, 0);
-  plan.panel_here = !plan.streams && (plan.tables || !plan.b_contiguous || plan.may_split);
   if (plan.streams) {
     plan.block_rows = 1;
     plan.inner_columns = plan.b_contiguous ? 1024 / bytes : plan.lanes;
@@ -102,14 +113,15 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.pack = number(0);
   } else if (plan.tables) {
     plan.pack = number(0);
-  } else if (!plan.b_contiguous) {
-    plan.pack = min(floor_div(plan.m, number(plan.block_rows)), one); // of fewer rows there is one tile
-  } else if (plan.in_place) // packing pays for itself if B is read often and does not stay in cache by itself
-    plan.pack = min(floor_div(plan.m, number(kPackRows)), one) *
-                min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
-  else
-    plan.pack = one;
+  } else { // what a tile packs for itself is packed once for each block of rows
+    plan.pack = min(floor_div(plan.m, number(kPackedRows)), one);
+  }
   plan.pack = plan.pack * (one - plan.split);
+  // Of a B that is read where it lies packing pays for itself if it is read often and does not stay in cache by itself.
+  plan.pack_here = one - plan.pack;
+  if (plan.in_place)
+    plan.pack_here = plan.pack_here * min(floor_div(plan.m, number(kPackRows)), one) *
+                     min(floor_div(plan.k * plan.n * number(bytes), number(kPackBytes)), one);
   plan.has_pack_phase = !is_number(plan.pack, 0);
   SizeFormula panels = ceil_div(plan.n, number(plan.nr));
   plan.pack_tiles = plan.pack * plan.b_batches * panels * ceil_div(plan.k, number(kContractChunk));
@@ -118,9 +130,12 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     plan.has_pack_phase = true;
     plan.pack_tiles = ceil_div(max(max(plan.n, plan.scattered ? plan.m : one), plan.k), number(GemmPlan::kTableBlock));
   }
-  if (plan.streams) plan.block_columns = number(plan.inner_columns);
+  if (plan.streams) {
+    plan.block_columns = number(plan.inner_columns);
+    plan.column_blocks = column_blocks(0);
+  }
   const SizeFormula chunks = ceil_div(plan.k, number(kContractChunk));
-  const SizeFormula blocks = (plan.streams ? plan.batch : row_blocks) * ceil_div(plan.n, plan.block_columns);
+  const SizeFormula blocks = (plan.streams ? plan.batch : row_blocks) * plan.column_blocks;
   plan.tiles = blocks * (one + plan.split * (chunks - one));
   plan.combine_tiles = plan.split * plan.batch * ceil_div(plan.m, number(kCombinedRows));
   plan.combine_grain = number(1);
@@ -141,14 +156,15 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
       plan.table_bytes + panels * number(plan.nr * bytes) *
                              (plan.pack * plan.b_batches * plan.k + plan.split * plan.batch * plan.m * chunks);
   plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
-  plan.sums_row = min(plan.block_columns, panels * number(plan.nr));
-  plan.panel_bytes = number(plan.panel_here                     ? plan.nr * kContractChunk * bytes
-                            : plan.streams && plan.b_contiguous ? plan.inner_columns * bytes
-                            : plan.may_stream                   ? 4 * plan.inner_columns * bytes
-                                                                : 0);
+  plan.sums_row = min(plan.block_columns + number(plan.joined_columns), panels * number(plan.nr));
+  plan.panel_bytes = number(!plan.streams       ? plan.nr * kContractChunk * bytes
+                            : plan.b_contiguous ? plan.inner_columns * bytes
+                                                : 0);
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
   if (plan.dots) return plan_dots(plan, sums_one_axis);
-  if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(plan.block_rows * bytes) * plan.sums_row;
+  const std::optional<int64_t> length = constant_of(plan.k);
+  const int64_t sums = length && *length <= kContractChunk ? plan.mr : plan.block_rows; // rows
+  if (!plan.in_c) plan.local_bytes = plan.local_bytes + number(sums * bytes) * plan.sums_row;
   return plan;
 }
 

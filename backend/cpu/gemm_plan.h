@@ -1,18 +1,17 @@
 // How a matrix product is cut up: tile sizes for the processor, workspace and tile counts as formulas. No LLVM here.
 //
-// Phase 0 packs B into panels of `nr` columns (chunk after chunk of kContractChunk rows, panel after panel, row after
-// row), where that pays; where B is read once (few rows) a panel is packed where it is used, and for one row nothing
-// is. Phase 1 computes
-// tiles of C of up to block_rows x block_columns; a tile goes through the chunks of k, and for each through register
-// tiles of mr x nr. Where C is small and k long, a tile is one chunk (split), whose sums go to workspace, and phase 2
-// adds them from left to right.
+// A tile of C, of up to block_rows x block_columns, goes through the chunks of k, through panels of nr columns, and for
+// each through register tiles of mr x nr. Where B is large, the tile packs each panel for itself, just before its use
+// (row after row); of very many rows phase 0 does, once for all tiles (chunk after chunk of kContractChunk rows, panel
+// after panel). Few rows or a small B are multiplied as B lies, and for one row B is streamed. Where C is small and k
+// long, a tile is one chunk (split), whose sums go to workspace, and phase 2 adds them from left to right.
 #pragma once
 #include "backend/cpu/workspace.h"
 
 namespace tl::cpu {
 
-// B is packed if it is at least so large and so many rows of C are made from it.
-constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32;
+// B is packed if it is at least so large and so many rows of C are made from it; by phase 0 if there are very many.
+constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32, kPackedRows = 1024;
 // A product is cut into about so many tiles of C, if these are of so many multiply-adds (50 us), so that all cores end
 // together. Tiles that read A where it lies have so many columns at least: each reads it again.
 constexpr int64_t kTiles = 16, kTileWork = 2'000'000, kLeastColumns = 48;
@@ -27,6 +26,9 @@ struct GemmPlan {
   int64_t block_rows;    // of a tile of C
   int64_t inner_columns; // columns of a tile that are done before the next ones, so that their part of B stays in cache
   SizeFormula block_columns; // of a tile of C (columns_of_tile)
+  // So many columns more are no tile of their own: a panel of three vectors and one of one are two of two instead.
+  int64_t joined_columns;
+  SizeFormula column_blocks; // tiles beside each other
   // How A is read: where it lies, its rows contiguous (rows) or its columns (columns, packed if they are far apart); or
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;
@@ -42,9 +44,6 @@ struct GemmPlan {
   SizeFormula split; // 1: a tile is a chunk
   bool may_split;
   bool has_combine_phase;
-  // Where phase 0 packs nothing, a tile packs each panel of B for itself, just before its use; if it `may_split` only
-  // if it does.
-  bool panel_here;
   bool in_place; // may B be read where it lies?
   // One row of C, and B's rows or columns contiguous: no phase 0; a tile reads its columns of B as they lie.
   bool streams;
@@ -54,7 +53,8 @@ struct GemmPlan {
   std::vector<bool> b_moves;                   // with the axes of the batch (a plain product has one)
   SizeFormula b_batches;                       // how many different B there are
   static constexpr int64_t kTableBlock = 4096; // entries of each table that one tile of phase 0 makes
-  SizeFormula pack;                            // 1: phase 0 packs B; 0: B is read where it lies
+  SizeFormula pack;                            // 1: phase 0 packs B
+  SizeFormula pack_here;                       // 1: a tile packs each panel; both 0: B is read where it lies
   bool has_pack_phase;
   SizeFormula pack_tiles, pack_grain, tiles, grain, combine_tiles, combine_grain;
   SizeFormula sums_row;    // distance of the rows of sums, where they do not gather in C
