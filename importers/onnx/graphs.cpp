@@ -63,6 +63,8 @@ void Importer::count_uses(const Graph& graph, Scope& scope) {
       done_.insert(&*node); // nothing is made of it
       continue;
     }
+    for (const std::string& name : node->outputs)
+      scope.makers[name] = &*node;
     each_read(*node, [&](const std::string& name) {
       ++scope.uses[name];
       scope.readers[name] = &*node;
@@ -125,6 +127,22 @@ void Importer::add_node(const Node& node) {
     if (error.kind != "NotSupported") throw;
     refuse(error.what());
   }
+}
+
+ValuePtr Importer::find_constant(const std::string& name) {
+  auto maker = scope_->makers.find(name);
+  if (!scope_->values.contains(name) && maker != scope_->makers.end()) {
+    const Node& node = *maker->second;
+    // Reshaped and moved constants: what a file has between its weights and where they are used.
+    if (node.op != "Unsqueeze" && node.op != "Reshape" && node.op != "Identity" && node.op != "Constant")
+      return nullptr;
+    for (const std::string& input : node.inputs)
+      if (!input.empty() && !find_constant(input)) return nullptr;
+    add_node(node);
+    done_.insert(&node);
+  }
+  ValuePtr value = find(name);
+  return value && value->is_constant ? value : nullptr;
 }
 
 // The nodes of a function of the model, in place of its call.

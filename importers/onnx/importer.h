@@ -46,6 +46,7 @@ struct Scope {
   std::map<std::string, ValuePtr> values;
   std::map<std::string, int> uses;            // how often each name is read, by nodes and as a result
   std::map<std::string, const Node*> readers; // the last node that reads it
+  std::map<std::string, const Node*> makers;  // the node whose result it is
   ValuePtr find(const std::string& name) const {
     auto at = values.find(name);
     return at != values.end() ? at->second : outer ? outer->find(name) : nullptr;
@@ -89,6 +90,8 @@ public:
   std::string constant_text(Value& value); // in such an expression
   ValuePtr folded(std::string_view wish, const std::string& expression, DType dtype, Dims dims);
   ValuePtr find(const std::string& name) const;
+  // A constant, one that a later node of the same graph makes of constants too; null: it is none.
+  ValuePtr find_constant(const std::string& name);
 
   // ---- graphs inside nodes
   struct Body {

@@ -101,30 +101,8 @@ std::vector<Size> filter_size(Op& op) {
   return size;
 }
 
-// A batch normalization that alone reads the convolution's result and is constant: it goes into the filters.
-const Node* following_norm(Op& op) {
-  const std::string& output = op.node.outputs[0];
-  const Scope& scope = op.in.scope();
-  auto uses = scope.uses.find(output);
-  auto reader = scope.readers.find(output);
-  if (uses == scope.uses.end() || uses->second != 1 || reader == scope.readers.end()) return nullptr;
-  const Node* node = reader->second;
-  if (node->op != "BatchNormalization" || !node->domain.empty() || node->inputs.size() != 5 ||
-      node->inputs[0] != output)
-    return nullptr;
-  for (size_t i = 1; i < 5; ++i)
-    if (ValuePtr value = op.in.find(node->inputs[i]);
-        !value || !value->is_constant || value->rank() != 1 || value->dtype != op[1].dtype)
-      return nullptr;
-  for (size_t i = 1; i < node->outputs.size(); ++i)
-    if (!node->outputs[i].empty()) return nullptr;
-  for (const Attribute& a : node->attributes)
-    if (a.name == "training_mode" && a.integer.value_or(0) != 0) return nullptr;
-  return node;
-}
-
 struct Scaling {
-  ValuePtr by, plus; // by channel
+  ValuePtr by, plus; // by channel, or of rank 0; null: nothing
 };
 
 // What inference of a batch normalization multiplies by and adds.
@@ -146,6 +124,57 @@ double epsilon_of(const Node& node) {
   return static_cast<double>(1e-5f);
 }
 
+// A constant with a value for each channel of an image with `rank` axes behind them (or one for all), as a vector.
+ValuePtr by_channel(Op& op, const std::string& name, const Size& channels, size_t rank) {
+  ValuePtr value = op.in.find_constant(name);
+  if (!value || value->dtype != op[0].dtype || value->rank() > rank + 2) return nullptr;
+  size_t behind = value->rank(); // axes from this one to the last
+  for (const Size& size : value->dims) {
+    if (!size.is(1) && (behind != rank + 1 || size != channels)) return nullptr;
+    --behind;
+  }
+  if (value->rank() == 0) return value;
+  const bool is_one = std::all_of(value->dims.begin(), value->dims.end(), [](const Size& size) { return size.is(1); });
+  const std::string wanted = is_one ? "[]" : fmt::format("[{}]", op.in.size_text(channels));
+  return op.in.folded(value->name, fmt::format("reshape({}, {})", op.in.constant_text(*value), wanted), value->dtype,
+                      is_one ? Dims{} : Dims{channels});
+}
+
+std::optional<Scaling> norm_of(Op& op, const Node& node) {
+  if (node.inputs.size() != 5) return std::nullopt;
+  std::vector<ValuePtr> parameters;
+  for (size_t i = 1; i < 5; ++i) {
+    parameters.push_back(op.in.find_constant(node.inputs[i]));
+    const ValuePtr& value = parameters.back();
+    if (!value || value->rank() != 1 || value->dtype != op[1].dtype) return std::nullopt;
+  }
+  for (size_t i = 1; i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty()) return std::nullopt;
+  for (const Attribute& a : node.attributes)
+    if (a.name == "training_mode" && a.integer.value_or(0) != 0) return std::nullopt;
+  return scaling_of(op.in, node.outputs[0], parameters, epsilon_of(node));
+}
+
+// What alone reads a convolution's result and multiplies it by constants, or adds them, for each channel: a batch
+// normalization, a product or a sum. It goes into the filters.
+std::optional<std::pair<const Node*, Scaling>> following_scaling(Op& op, const std::string& output,
+                                                                 const Size& channels, size_t rank) {
+  const Scope& scope = op.in.scope();
+  auto uses = scope.uses.find(output);
+  auto reader = scope.readers.find(output);
+  if (uses == scope.uses.end() || uses->second != 1 || reader == scope.readers.end()) return std::nullopt;
+  const Node& node = *reader->second;
+  if (!node.domain.empty() || node.inputs.empty()) return std::nullopt;
+  if (node.op == "BatchNormalization" && node.inputs[0] == output) {
+    if (auto scaling = norm_of(op, node)) return std::pair(&node, *scaling);
+    return std::nullopt;
+  }
+  if ((node.op != "Mul" && node.op != "Add") || node.inputs.size() != 2 || op.version < 7) return std::nullopt;
+  ValuePtr other = by_channel(op, node.inputs[node.inputs[0] == output ? 1 : 0], channels, rank);
+  if (!other) return std::nullopt;
+  return std::pair(&node, node.op == "Mul" ? Scaling{other, nullptr} : Scaling{nullptr, other});
+}
+
 template <bool transposed> void convolution(Op& op, const Row&) {
   std::vector<Size> size = filter_size(op);
   const size_t rank = size.size();
@@ -156,34 +185,43 @@ template <bool transposed> void convolution(Op& op, const Row&) {
   op.in.require_equal(op[0].dims[1], transposed ? op[1].dims[0] : op[1].dims[1] * Size(groups));
   op.in.use_module("nn");
 
-  const Node* norm = op.value(1)->is_constant && (!op.has(2) || op.value(2)->is_constant) &&
-                             !op.in.block().is_constant && groups >= 1 && !transposed
-                         ? following_norm(op)
-                         : nullptr;
-  std::string weights, bias;
-  if (norm) {
-    std::vector<ValuePtr> parameters;
-    for (size_t i = 1; i < 5; ++i)
-      parameters.push_back(op.in.find(norm->inputs[i]));
-    const std::string name = norm->outputs[0];
-    const Scaling scaling = scaling_of(op.in, name, parameters, epsilon_of(*norm));
-    std::string across = ":";
-    for (size_t i = 0; i < rank + 1; ++i)
-      across += ", new";
-    const std::string by = op.in.constant_text(*scaling.by), plus = op.in.constant_text(*scaling.plus);
-    weights = op.in.text(*op.in.folded(op[1].name, fmt::format("{} * {}[{}]", op.in.constant_text(op[1]), by, across),
-                                       dtype, op[1].dims));
-    bias = !op.has(2)
-               ? op.in.text(*scaling.plus)
-               : op.in.text(*op.in.folded(op[2].name, fmt::format("{} * {} + {}", op.in.constant_text(op[2]), by, plus),
-                                          dtype, op[2].dims));
-    op.in.skip(*norm);
-  } else {
-    weights = op.text(1);
-    bias = op.has(2) ? op.text(2)
-                     : fmt::format("zeros([{}]{})", op.in.size_text(filters),
-                                   dtype == DType::F32 ? "" : fmt::format(", {}", name_of(dtype)));
+  const bool are_constant = op.value(1)->is_constant && (!op.has(2) || op.value(2)->is_constant);
+  ValuePtr weights_now = op.value(1), bias_now = op.has(2) ? op.value(2) : nullptr;
+  const Node* last = &op.node; // whose result it is
+  while (are_constant && !op.in.block().is_constant && groups >= 1 && !transposed) {
+    const auto following = following_scaling(op, last->outputs[0], filters, rank);
+    if (!following) break;
+    const auto& [node, scaling] = *following;
+    if (scaling.by) {
+      std::string across = ":";
+      for (size_t i = 0; i < rank + 1; ++i)
+        across += ", new";
+      const std::string by = op.in.constant_text(*scaling.by);
+      const std::string in_rows = scaling.by->rank() == 0 ? by : fmt::format("{}[{}]", by, across);
+      weights_now = op.in.folded(op[1].name, fmt::format("{} * {}", op.in.constant_text(*weights_now), in_rows), dtype,
+                                 op[1].dims);
+      if (bias_now)
+        bias_now = op.in.folded(bias_now->name, fmt::format("{} * {}", op.in.constant_text(*bias_now), by), dtype,
+                                bias_now->dims);
+    }
+    if (scaling.plus) {
+      const std::string plus = op.in.constant_text(*scaling.plus);
+      if (bias_now)
+        bias_now = op.in.folded(bias_now->name, fmt::format("{} + {}", op.in.constant_text(*bias_now), plus), dtype,
+                                {filters});
+      else if (scaling.plus->rank() == 1)
+        bias_now = scaling.plus;
+      else
+        bias_now = op.in.folded(node->outputs[0] + "_shift",
+                                fmt::format("full([{}], {})", op.in.size_text(filters), plus), dtype, {filters});
+    }
+    op.in.skip(*node);
+    last = node;
   }
+  const std::string weights = op.in.text(*weights_now);
+  const std::string bias = bias_now ? op.in.text(*bias_now)
+                                    : fmt::format("zeros([{}]{})", op.in.size_text(filters),
+                                                  dtype == DType::F32 ? "" : fmt::format(", {}", name_of(dtype)));
   Dims dims = {op[0].dims[0], filters};
   std::string text;
   if (!transposed) {
@@ -223,8 +261,8 @@ template <bool transposed> void convolution(Op& op, const Row&) {
     text = fmt::format("nn.conv_transpose{0}d({1}, nn.ConvTranspose{0}d(w = {2}, b = {3}){4})", rank, op.text(0),
                        weights, bias, options);
   }
-  if (norm) {
-    Op result(op.in, *norm, op.version);
+  if (last != &op.node) {
+    Op result(op.in, *last, op.version);
     result.define(0, text, dtype, dims);
     return;
   }

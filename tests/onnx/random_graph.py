@@ -378,8 +378,15 @@ def conv(g):
     if g.r.random() < 0.8:
         w = g.weights(made, channels // group, *kernel)
         y = g.add("Conv", [x, w] + ([g.weights(made)] if g.r.random() < 0.6 else []), kernel_shape=g.r.choice([None, kernel]), **attributes)
-        if y and g.r.random() < 0.4:
-            g.add("BatchNormalization", [y, g.const(g.n.random(made).astype("f4")), g.weights(made), g.weights(made), g.const((g.n.random(made) + 0.5).astype("f4"))])
+        while y and g.r.random() < 0.5:  # what goes into the filters, and what looks like it
+            kind = g.r.randrange(3)
+            if kind == 0:
+                y = g.add("BatchNormalization", [y, g.const(g.n.random(made).astype("f4")), g.weights(made), g.weights(made), g.const((g.n.random(made) + 0.5).astype("f4"))])
+                continue
+            other = g.r.choice([g.weights(made, *[1] * space), g.weights(1, made, *[1] * space), g.weights(1), g.weights(1, *[1] * space)])
+            if g.r.random() < 0.3:
+                other = g.add("Unsqueeze", [g.weights(made), g.ints(*range(1, space + 1))])
+            y = g.add(["Mul", "Add"][kind - 1], g.r.sample([y, other], 2))
     else:
         attributes.pop("auto_pad", None)
         g.add("ConvTranspose", [x, g.weights(channels, made // group, *kernel)], **attributes)
