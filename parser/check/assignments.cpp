@@ -317,7 +317,7 @@ static void check_assign_tuple(Context& cx, const ast::Tuple& targets, const ast
   let.kind = StmtKind::Let;
   let.span = span;
   ExprPtr v = check_value(cx, value_expr, &expected);
-  if (refresh(cx, *v).is_list()) v = unpacked(cx, std::move(v), targets.elements.size(), value_expr->span);
+  v = taken_apart(cx, std::move(v), targets.elements.size(), value_expr->span);
   if (refresh(cx, *v).is_error()) return;
 
   struct Part {

@@ -6,6 +6,7 @@
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/iteration.h"
+#include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
@@ -239,14 +240,17 @@ void ComprehensionChecker::check_positions(const ast::IndexClause& clause, const
   Size i = position_of(index);
   learn_index(cx, i, 0, index.hi);
   Span at = clause.range->span;
-  ExprPtr first = over.element(i, at);
+  auto element = [this, over, at, pattern = clause.pattern](const Size& position) {
+    return taken_apart(cx, over.element(position, at), *pattern, at);
+  };
+  ExprPtr first = element(i);
   auto bound = bind_pattern(cx, *clause.pattern, refresh(cx, *first), false, first.get());
-  bindings.push_back([over, i, at, bound] {
+  bindings.push_back([element, i, at, bound] {
     typed::Stmt let;
     let.kind = StmtKind::Let;
     let.span = at;
     let.pattern = bound;
-    let.value = over.element(i, at);
+    let.value = element(i);
     return let;
   });
   add_index(std::move(index), over.count);

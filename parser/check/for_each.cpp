@@ -3,6 +3,7 @@
 #include "lang/typed_walk.h"
 #include "parser/check/expressions.h"
 #include "parser/check/iteration.h"
+#include "parser/check/lists.h"
 #include "parser/check/loops.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
@@ -118,6 +119,7 @@ void for_each(Context& cx, const ast::For& s, size_t clause, Span span, Iteratio
     let.span = at;
     let.value = over.element(position, at);
     const ast::Pattern& names = *s.clauses[clause].pattern;
+    let.value = taken_apart(cx, std::move(let.value), names, at);
     let.pattern = bind_pattern(cx, names, refresh(cx, *let.value), false, let.value.get());
     if (clause + 1 < s.clauses.size()) {
       l.body = {};

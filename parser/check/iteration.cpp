@@ -318,6 +318,7 @@ void ListComprehensionChecker::check_clause(const ast::IndexClause& clause) {
   let.kind = StmtKind::Let;
   let.span = at;
   let.value = over.element(position, at);
+  let.value = taken_apart(cx, std::move(let.value), *clause.pattern, at);
   let.pattern = bind_pattern(cx, *clause.pattern, refresh(cx, *let.value), false, let.value.get());
   blocks.back().statements.push_back(std::move(let));
 }

@@ -371,7 +371,24 @@ ExprPtr map_list(Context& cx, ExprPtr list, const Type& element, const std::func
       [&](ExprPtr position) { return f(list_get(cx, copy_simple(*held), std::move(position), true, span)); }, span);
 }
 
-ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span) {
+// The rows of a tensor as a tuple.
+static ExprPtr unpacked_rows(Context& cx, ExprPtr tensor, size_t count, Span span) {
+  typed::Block block;
+  auto checked = make_expr(typed::RecastExpr{}, span, tensor->type);
+  std::string message = "this pattern takes {1} values, and the first axis has {0}";
+  if (!require_equal(cx, tensor->type.shape[0], static_cast<int64_t>(count), false, message, span, checked->checks))
+    return tensor;
+  checked->operands.push_back(std::move(tensor));
+  Iteration rows = iterate_value(cx, std::move(checked), block);
+  auto tuple = make_expr(typed::TupleExpr{}, span, Type::tuple({}));
+  for (size_t k = 0; k < count; ++k) {
+    tuple->operands.push_back(rows.element(Size(static_cast<int64_t>(k)), span));
+    tuple->type.elements.push_back(tuple->operands.back()->type);
+  }
+  return in_block(std::move(block), std::move(tuple), span);
+}
+
+static ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span) {
   typed::Block block;
   cx.open.settle(list->type);
   ExprPtr held = shared(cx, std::move(list), block);
@@ -388,6 +405,27 @@ ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span) {
     tuple->type.elements.push_back(tuple->operands.back()->type);
   }
   return in_block(std::move(block), std::move(tuple), span);
+}
+
+ExprPtr taken_apart(Context& cx, ExprPtr value, size_t count, Span span) {
+  const Type type = refresh(cx, *value);
+  if (type.is_list()) return unpacked(cx, std::move(value), count, span);
+  if (type.is_tensor() && type.rank() > 0) return unpacked_rows(cx, std::move(value), count, span);
+  return value;
+}
+
+ExprPtr taken_apart(Context& cx, ExprPtr value, const ast::Pattern& pattern, Span span) {
+  if (pattern.kind != ast::Pattern::Kind::Tuple) return value;
+  value = taken_apart(cx, std::move(value), pattern.elements.size(), span);
+  typed::Expr* tuple = value.get();
+  if (auto* block = tuple->get_if<typed::BlockExpr>(); block && block->block.result) tuple = block->block.result.get();
+  if (!tuple->is<typed::TupleExpr>() || tuple->operands.size() != pattern.elements.size()) return value;
+  for (size_t k = 0; k < pattern.elements.size(); ++k) {
+    tuple->operands[k] = taken_apart(cx, std::move(tuple->operands[k]), *pattern.elements[k], span);
+    tuple->type.elements[k] = tuple->operands[k]->type;
+  }
+  value->type = tuple->type;
+  return value;
 }
 
 // Every list of a form may stand for one whose elements' sizes are their own; other sizes are compared, or checked one

@@ -24,8 +24,10 @@ ExprPtr list_subscript(Context& cx, ExprPtr list, const ast::Subscript& s, Span 
 // one tensor, or null where the elements are no tensors
 ExprPtr list_stacked(Context& cx, ExprPtr list, Span span);
 ExprPtr list_call(Context& cx, std::vector<Arg> args, Span span, const Type* expected);
-// its elements as a tuple, of which there must be so many
-ExprPtr unpacked(Context& cx, ExprPtr list, size_t count, Span span);
+// a list's elements, or a tensor's rows, as a tuple, of which there must be so many; another value as it is
+ExprPtr taken_apart(Context& cx, ExprPtr value, size_t count, Span span);
+// the same for the pattern that takes it, and for the patterns inside it
+ExprPtr taken_apart(Context& cx, ExprPtr value, const ast::Pattern& pattern, Span span);
 // xs[i] = e; false: not of a list
 bool assign_element(Context& cx, const ast::Assign& s, Span span, typed::Block& into);
 ExprPtr coerce_list(Context& cx, ExprPtr e, const Type& target, const std::string& what);

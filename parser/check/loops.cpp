@@ -200,7 +200,8 @@ void check_for(Context& cx, const ast::For& s, size_t clause, Span span, typed::
   } else {
     loop.value = check_value(cx, iterated);
     Type kind = refresh(cx, *loop.value);
-    if (!kind.is_error() && !kind.is_range() && !kind.is_tensor()) {
+    const bool takes_apart = s.clauses[clause].pattern->kind == ast::Pattern::Kind::Tuple && kind.rank() > 1;
+    if (!kind.is_error() && !kind.is_range() && (!kind.is_tensor() || takes_apart)) {
       Iteration over = iterate_value(cx, std::move(loop.value), before);
       for (auto& statement : before.statements)
         into.statements.push_back(std::move(statement));

@@ -413,8 +413,7 @@ static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& i
   if (cx.names.scope != cx.names.file) push_scope(cx);
   std::string what = s.pattern->kind == ast::Pattern::Kind::Name ? fmt::format("`{}`", s.pattern->name) : "this";
   ExprPtr v = annotated_value(cx, s.type, s.value, outer, what, out.size_defs);
-  if (s.pattern->kind == ast::Pattern::Kind::Tuple && refresh(cx, *v).is_list() && !v->type.is_error())
-    v = unpacked(cx, std::move(v), s.pattern->elements.size(), s.value->span);
+  v = taken_apart(cx, std::move(v), *s.pattern, s.value->span);
   if (cx.function->is_top_level)
     for (const auto& [atom, size] : out.size_defs)
       cx.instances.top_level_sizes.try_emplace(atom, cx.instances.bound_at_top_level());

@@ -387,7 +387,8 @@ private:
       f_[id].regions[i].params.push_back(param);
       if (i + 1 == f_[id].regions.size()) f_[id].regions[i].yields.push_back(param);
     }
-    f_[id].operands.push_back(zero());
+    const ValueId start = zero(); // a new node, which moves the others
+    f_[id].operands.push_back(start);
     uses_.resize(f_.values.size());
     return result;
   }
