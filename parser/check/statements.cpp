@@ -441,19 +441,20 @@ static void check_return(Context& cx, const ast::Return& s, Span span, typed::Bl
     return;
   }
   const Signature& signature = *cx.function->signature;
-  bool declared = cx.instances.states[cx.function->instance.index].info && signature.has_result;
+  const FunctionInfo* info = cx.instances.states[cx.function->instance.index].info;
+  bool declared = info && info->decl->result;
   if (s.value) {
-    out.value = check_value(cx, s.value, declared ? &signature.result : nullptr);
+    const Type wanted = declared ? expected_result(cx, signature) : Type::error();
+    out.value = check_value(cx, s.value, declared ? &wanted : nullptr);
     if (declared)
-      out.value = coerce(
-          cx, std::move(out.value), signature.result,
-          fmt::format("the result of `{}`", cx.instances.states[cx.function->instance.index].info->decl->name.text));
+      out.value =
+          coerce(cx, std::move(out.value), signature.result, fmt::format("the result of `{}`", info->decl->name.text));
   }
   Type type = s.value ? refresh(cx, *out.value) : Type::unit();
   if (declared && !s.value && !signature.result.is_unit() && !signature.result.is_error())
     error(cx, "TypeMismatch", span,
           fmt::format("the result is {}, so `return` needs a value", show(cx, signature.result)));
-  if (cx.function->reachable && !declared) {
+  if (cx.function->reachable && !signature.has_result) {
     cx.function->returned.push_back(type);
     cx.function->returned_spans.push_back(span);
   }
