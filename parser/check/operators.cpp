@@ -155,7 +155,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
     if (operand->type.is_error()) return broken(span);
     if (!operand->type.is_tensor()) {
       std::string hint;
-      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
+      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\", of a number as `str(x)`";
       if (operand->type.is_struct()) hint = "`map(f, p)` works on each leaf of a struct";
       error(cx, "TypeMismatch", operand->span,
             fmt::format("{} works on numbers and tensors, not on {}", what, show(cx, operand->type)), hint,

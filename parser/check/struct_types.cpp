@@ -170,6 +170,21 @@ static void find_parameters(Context& cx, const ast::Struct& decl, const std::vec
         axis));
 }
 
+// Names of sizes in the fields that the struct does not declare: how it would.
+static void unbound_sizes(Context& cx, const ast::Struct& decl, const std::vector<ast::Ident>& unbound) {
+  std::vector<std::string> sizes, missing;
+  for (const ast::Ident& size : decl.sizes)
+    sizes.push_back(size.text);
+  for (const ast::Ident& size : unbound)
+    if (std::find(missing.begin(), missing.end(), size.text) == missing.end()) missing.push_back(size.text);
+  sizes.insert(sizes.end(), missing.begin(), missing.end());
+  error(cx, "UnboundSize", unbound[0].span,
+        missing.size() == 1 ? fmt::format("the size `{}` is not bound", missing[0])
+                            : fmt::format("the sizes `{}` are not bound", fmt::join(missing, "`, `")),
+        fmt::format("the sizes of a struct follow its name: `struct {}{}[{}] {{ … }}`", decl.name.text,
+                    decl.type_params.empty() ? "" : "<…>", fmt::join(sizes, ", ")));
+}
+
 std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   if (info.record || info.is_bad) return info.record;
   const ast::Struct& decl = *info.decl;
@@ -194,8 +209,11 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   DimContext context;
   context.mode = DimMode::Bind;
   context.bound = &bound;
+  std::vector<ast::Ident> unbound;
+  context.unbound = &unbound;
   std::vector<Type> fields = field_types(cx, info, types, sizes, context);
   info.in_use = false;
+  if (!unbound.empty()) unbound_sizes(cx, decl, unbound);
   check_fields(cx, info, fields);
   if (info.is_bad || cx.function->reports.size() != errors) {
     info.is_bad = true;
