@@ -405,6 +405,12 @@ ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr*
   return v;
 }
 
+// for a hint
+static std::string brief_text(const Context& cx, Span span) {
+  std::string text = source_text(cx, span);
+  return text.size() > 40 || text.find('\n') != std::string::npos ? "…" : text;
+}
+
 static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Let;
@@ -419,8 +425,8 @@ static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& i
     for (const auto& [atom, size] : out.size_defs)
       cx.instances.top_level_sizes.try_emplace(atom, cx.instances.bound_at_top_level());
   out.pattern = bind_pattern(cx, *s.pattern, refresh(cx, *v), s.is_var, v.get());
-  if (out.pattern.var.valid() && v->is<typed::LiteralExpr>() && v->type.open)
-    cx.open_at_first[out.pattern.var] = source_text(cx, s.value->span);
+  if (out.pattern.var.valid() && v->type.is_tensor() && v->type.open)
+    cx.open_at_first[out.pattern.var] = brief_text(cx, s.value->span);
   out.value = std::move(v);
   into.statements.push_back(std::move(out));
 }
