@@ -175,7 +175,8 @@ bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, Func
   }
   if (type_param && !actual.is_tensor()) {
     error(cx, "TypeMismatch", arg.span,
-          fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(cx, actual)));
+          fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(cx, actual)),
+          stack_hint(cx, actual, arg.span));
     return false;
   }
   if (type_param) {

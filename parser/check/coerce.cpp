@@ -1,5 +1,6 @@
 // A value that is to have a type: of the result of a function, a parameter, a field, a variable that is assigned.
 #include "parser/check/functions.h"
+#include "parser/check/instances.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
@@ -12,16 +13,26 @@ namespace tl::checker {
 
 namespace {
 
-// A `_` in the result of this function is whatever the value has.
-void keep_open_sizes(const Context& cx, Type& to, const Type& have) {
-  if (to.rank() != have.rank() || to.elements.size() != have.elements.size()) return;
-  for (size_t i = 0; i < to.shape.size(); ++i) {
-    std::optional<AtomId> atom = to.shape[i].as_atom();
-    for (const typed::FreshAtom& open : cx.function->signature->result_atoms)
-      if (atom && open.atom == *atom) to.shape[i] = have.shape[i];
-  }
-  for (size_t i = 0; i < to.elements.size(); ++i)
-    keep_open_sizes(cx, to.elements[i], have.elements[i]);
+void replace_atoms(Type& to, const Type& have, const std::set<AtomId>& atoms) {
+  if (to.rank() != have.rank()) return;
+  for (size_t i = 0; i < to.shape.size(); ++i)
+    if (auto atom = to.shape[i].as_atom(); atom && atoms.contains(*atom)) to.shape[i] = have.shape[i];
+  for (size_t i = 0; i < to.elements.size() && i < have.elements.size(); ++i)
+    replace_atoms(to.elements[i], have.elements[i], atoms);
+}
+
+// A `_` in the result of this function is whatever the value has, the same wherever it stands. One that only a list of
+// elements with sizes of their own has is open there, too.
+void keep_open_sizes(Context& cx, Type& to, const Type& have) {
+  std::set<AtomId> open;
+  for (const typed::FreshAtom& fresh : cx.function->signature->result_atoms)
+    open.insert(fresh.atom);
+  if (open.empty()) return;
+  std::map<AtomId, Size> known;
+  SizeChecks checks; // none: each is alone on an axis
+  solve_sizes(cx, {&to}, {&have}, open, "", {}, known, checks);
+  to = substitute(cx, to, known);
+  replace_atoms(to, have, open);
 }
 
 // So is a size that an element of a list has of its own.
@@ -161,7 +172,6 @@ bool Coercion::fits(const Type& from, const Type& to, const std::string& part) {
 }
 
 ExprPtr Coercion::recast() {
-  if (cx.function->signature) keep_open_sizes(cx, target, e->type);
   keep_own_sizes(cx, target, e->type);
   const Type from = e->type;
   if (!fits(from, target, what)) return std::move(e);
@@ -183,6 +193,7 @@ ExprPtr Coercion::run() {
     mismatch("");
     return std::move(e);
   }
+  if (cx.function->signature) keep_open_sizes(cx, target, e->type);
   if (has_function(cx, target)) {
     if (!fill_functions(cx, target, e->type, e->span)) return wrong();
     if (target.is_function()) {

@@ -103,7 +103,8 @@ struct Context {
   std::deque<FunctionContext> contexts;
   FunctionContext *top = nullptr, *function = nullptr; // the top level; the function being checked
   std::map<const ast::Expr*, VarId> held;              // expressions that have been evaluated already, for Axes
-  std::map<VarId, std::string> open_at_first;          // variables whose value was a literal without a type: its text
+  std::map<VarId, std::string> open_at_first;          // variables whose value had no type yet: its text
+  std::map<VarId, Span> made_float;                    // variables that were integers without a type, until this
   bool is_incomplete = false;                          // a warning stands for a part that could not be checked
   bool in_const = false;
   uint32_t const_variables = 0; // in a const: variables before this one are not its own

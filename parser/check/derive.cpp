@@ -254,8 +254,10 @@ static Static transformed_function(Context& cx, Transformed what, Span span) {
     decl.name = {inner.name, span};
     decl.params = of.decl->params;
     if (what.builtin == Builtin::Vmap)
-      for (ast::Param& param : decl.params)
+      for (ast::Param& param : decl.params) {
         param.type = nullptr; // they have one axis more
+        if (param.default_value) param.default_value = new_expr(ast::Name{not_given().name});
+      }
     else
       decl.type_params = of.decl->type_params;
     ast::Call call;
@@ -269,7 +271,9 @@ static Static transformed_function(Context& cx, Transformed what, Span span) {
     entity.kind = Entity::Kind::Static;
     entity.value = inner;
     entity.span = span;
-    enter(cx, " transformed", std::move(entity));
+    enter(cx, " transformed", entity);
+    entity.value = not_given();
+    enter(cx, not_given().name, std::move(entity));
     cx.functions.declared.emplace_back();
     FunctionInfo& made = cx.functions.declared.back();
     made.decl = &decl;

@@ -85,10 +85,13 @@ static Size bind_size(Context& cx, AtomId id, const std::string& name, Span span
 }
 
 static void unbound_size(Context& cx, const std::string& name, Span span, const DimContext& context) {
+  if (context.unbound) {
+    context.unbound->push_back({name, span});
+    return;
+  }
   std::string other = did_you_mean(cx, name, false);
   error(cx, "UnboundSize", span, fmt::format("the size `{}` is not bound", name),
-        context.in_struct ? "the sizes of a struct follow its name: `struct P[n] { … }`"
-        : context.mode == DimMode::Result
+        context.mode == DimMode::Result
             ? fmt::format("name it in the shape of a parameter, or write `_` for a size that only the result tells")
         : other.empty() ? ""
                         : fmt::format("did you mean `{}`?", other));

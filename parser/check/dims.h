@@ -11,11 +11,12 @@ struct DimContext {
   std::vector<typed::FreshAtom>* fresh = nullptr; // Result: `_`
   std::vector<uint32_t> path;
   uint32_t axis = 0;
-  std::string of;          // parameter's name, for origins
-  bool in_struct = false;  // the field of a struct: names are not bound by it
-  bool in_wrapper = false; // the result of a function type: names that are not bound are like `_`
-  bool in_list = false;    // in the type of a list's elements
-  bool of_struct = false;  // what a struct's type parameter stands for: the struct's fields say where it is used
+  std::vector<ast::Ident>* unbound = nullptr; // takes the names of sizes that are none, instead of an error for each
+  std::string of;                             // parameter's name, for origins
+  bool in_struct = false;                     // the field of a struct: names are not bound by it
+  bool in_wrapper = false;                    // the result of a function type: names that are not bound are like `_`
+  bool in_list = false;                       // in the type of a list's elements
+  bool of_struct = false; // what a struct's type parameter stands for: the struct's fields say where it is used
 };
 
 // What `_` stands for there.

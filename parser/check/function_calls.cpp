@@ -216,9 +216,16 @@ bool FunctionCall::settle_types() {
   return open;
 }
 
-// A result that is not declared is known when the instance has been checked.
+// A result that is not declared, or sizes of it, are known when the instance has been checked.
 bool FunctionCall::know_result(InstanceId id) {
   if (cx.instances.states[id.index].signature.has_result) return true;
+  if (cx.instances.states[id.index].stage == InstanceState::Stage::Running && decl.result) {
+    error(cx, "UnboundSize", span,
+          fmt::format("`{}` calls itself, so the sizes of its result have to be written", decl.name.text),
+          write_sizes_hint(cx, cx.instances.states[id.index].signature.result),
+          {{decl.result->span, "a list in it has sizes that are left open"}});
+    return false;
+  }
   if (cx.instances.states[id.index].stage == InstanceState::Stage::Running) {
     error(cx, "TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
           decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
@@ -244,6 +251,13 @@ ExprPtr FunctionCall::make_node(std::vector<ExprPtr> values) {
 // A call that gets its instance later.
 ExprPtr FunctionCall::make_pending(std::vector<ExprPtr> values) {
   Signature provisional = make_signature(cx, info, bindings, span);
+  if (!provisional.has_result) {
+    for (auto& [name, type] : bindings.types) {
+      cx.open.settle(type);
+      type = cx.open.resolved(type);
+    }
+    return make_node(std::move(values));
+  }
   ExprPtr node = finish_call(cx, info, provisional, std::move(values), span, {});
   if (auto* call = node->get_if<typed::CallExpr>()) {
     call->pending = static_cast<uint32_t>(cx.function->calls.size());

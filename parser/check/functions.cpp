@@ -308,7 +308,8 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
   size_t reports = cx.function->reports.size();
   cx.names.scope = signature.scope;
   push_scope(cx);
-  const Type* expected = signature.has_result ? &signature.result : nullptr;
+  const Type wanted = expected_result(cx, signature);
+  const Type* expected = decl.result ? &wanted : nullptr;
   ExprPtr result;
   if (decl.body.expression) {
     result = check_expr(cx, decl.body.expression, expected, true);
@@ -331,7 +332,7 @@ ExprPtr expand_call(Context& cx, FunctionInfo& info, const Bindings& bindings, s
       open.insert(fresh.atom);
     std::map<AtomId, Size> found;
     Type have = refresh(cx, *result);
-    solve_sizes(cx, {expected}, {&have}, open, decl.name.text, span, found, holder->checks);
+    solve_sizes(cx, {&signature.result}, {&have}, open, decl.name.text, span, found, holder->checks);
     result = coerce(cx, std::move(result), substitute(cx, signature.result, found),
                     fmt::format("the result of `{}`", decl.name.text));
   }

@@ -371,12 +371,12 @@ bool SubscriptChecker::check_index(ExprPtr v, typed::Subscript s) {
     return true;
   }
   if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
-    std::string hint;
-    if (v->type.is_tensor() && is_float(v->type.dtype)) hint = fmt::format("write `i64({})`", source_text(cx, v->span));
+    std::vector<Label> labels{label_of(cx, *v)};
+    const std::string hint = integer_hint(cx, *v, labels);
     error(cx, "TypeMismatch", v->span,
           fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
                       show(cx, v->type)),
-          hint, {label_of(cx, *v)});
+          hint, std::move(labels));
     return false;
   }
   if (v->type.rank() == 0) return scalar(std::move(v), std::move(s));

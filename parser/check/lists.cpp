@@ -29,6 +29,11 @@ bool has_list(const Context& cx, const Type& type) {
   return std::any_of(type.elements.begin(), type.elements.end(), [&](const Type& t) { return has_list(cx, t); });
 }
 
+std::string stack_hint(const Context& cx, const Type& type, Span span) {
+  const bool stacks = type.is_list() && !type.elements.empty() && type.elements[0].is_tensor();
+  return stacks ? fmt::format("`stack({})` is a tensor of the elements of the list", source_text(cx, span)) : "";
+}
+
 Type any_sizes(Context& cx, const Type& type) {
   if (type.is_list())
     return type.elements.empty() ? type : list_of(cx, type.elements[0], [](const Size&) { return true; });

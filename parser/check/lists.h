@@ -13,6 +13,8 @@ bool same_form(Context& cx, const Type& a, const Type& b);
 // Is it a size that each element of a list has of its own?
 bool has_element_atom(const SizeAtoms& atoms, const Size& size);
 bool has_list(const Context& cx, const Type& type);
+// for a list where a tensor is wanted
+std::string stack_hint(const Context& cx, const Type& type, Span span);
 // with lists whose elements are of any sizes
 Type any_sizes(Context& cx, const Type& type);
 ExprPtr list_node(typed::ListOp op, Span span, Type type);

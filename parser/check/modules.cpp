@@ -4,6 +4,7 @@
 #include "parser/check/arguments.h"
 #include "parser/check/calls.h"
 #include "parser/check/expressions.h"
+#include "parser/check/foreign_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/names.h"
 #include "parser/check/program.h"
@@ -105,7 +106,7 @@ const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const 
         distance < best_distance && distance < candidate.size() && entity.kind != Entity::Kind::Module)
       best = candidate, best_distance = distance;
   error(cx, "UnknownName", name.span, fmt::format("the module `{}` has no `{}`", module_name, name.text),
-        best.empty() ? "" : fmt::format("did you mean `{}.{}`?", module_name, best));
+        best.empty() ? member_hint(name.text).value_or("") : fmt::format("did you mean `{}.{}`?", module_name, best));
   return nullptr;
 }
 

@@ -19,6 +19,17 @@ namespace tl::checker {
 
 static ExprPtr join_conditions(Context& cx, ast::BinaryOp op, ExprPtr left, ExprPtr right, Span span);
 
+// Variables among these whose value was an integer without a type, and still is.
+static std::vector<VarId> open_integers(const Context& cx, const std::vector<ExprPtr>& operands) {
+  std::vector<VarId> result;
+  for (const ExprPtr& operand : operands) {
+    const auto* variable = operand->get_if<typed::VariableExpr>();
+    const Type type = variable ? cx.open.resolved(operand->type) : Type::error();
+    if (type.open && cx.open.kind_of(type) == LiteralKind::Int) result.push_back(variable->var);
+  }
+  return result;
+}
+
 // what is checked is nowhere in the text: the body of a function that is made
 static bool is_made_here(const Context& cx) {
   const FunctionInfo* info =
@@ -44,6 +55,11 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
     return fmt::format("{} {}", v.is_mutable ? "var" : "let", v.name);
   };
   if (is_complex(given.dtype) && !is_complex(wanted.dtype)) return fmt::format("write `real({})`", source);
+  auto type_of_rank = [](const Type& shape, const Type& element) {
+    const std::vector<std::string> axes(shape.rank(), "_");
+    return axes.empty() ? std::string(name_of(element.dtype))
+                        : fmt::format("{}[{}]", name_of(element.dtype), fmt::join(axes, ", "));
+  };
   const bool loses = is_float(given.dtype) && !is_float(wanted.dtype) && !is_complex(wanted.dtype);
   if (std::string literal = declared(target); !literal.empty() && loses && given.rank() == 0)
     return fmt::format("make it a float where it is declared: `{}: {} = {}`", declaration(*target),
@@ -53,8 +69,8 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
     return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(*target), name_of(given.dtype),
                        literal);
   if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
-    return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(from), name_of(wanted.dtype),
-                       literal);
+    return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(from),
+                       type_of_rank(given, wanted), literal);
   return fmt::format("write `{}({})` to convert it{}", name_of(wanted.dtype), source,
                      loses ? ", which drops fractions" : "");
 }
@@ -155,7 +171,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
     if (operand->type.is_error()) return broken(span);
     if (!operand->type.is_tensor()) {
       std::string hint;
-      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\"";
+      if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\", of a number as `str(x)`";
       if (operand->type.is_struct()) hint = "`map(f, p)` works on each leaf of a struct";
       error(cx, "TypeMismatch", operand->span,
             fmt::format("{} works on numbers and tensors, not on {}", what, show(cx, operand->type)), hint,
@@ -171,6 +187,7 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
           hint, {label_of(cx, *operands[i])});
     return broken(span);
   };
+  const std::vector<VarId> integers = open_integers(cx, operands);
   size_t first = rule == TypeRule::Select ? 1 : 0; // the operands of one element type start here
   if (rule == TypeRule::Bits || rule == TypeRule::KeyFold) {
     if (operands[0]->type.dtype != DType::Key) return expects(0, "a key", "");
@@ -228,6 +245,9 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
   auto shape = broadcast(cx, raw, what, span, node->checks);
   if (!shape) return broken(span);
   Type result = cx.open.resolved(operands[first]->type);
+  if (is_float(result.dtype))
+    for (VarId var : integers)
+      cx.made_float.try_emplace(var, span);
   if (rule == TypeRule::EqBool || rule == TypeRule::OrdBool || rule == TypeRule::FloatBool)
     result = Type::scalar(DType::Bool);
   if (rule == TypeRule::Bits) result = Type::scalar(DType::I64);

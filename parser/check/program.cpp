@@ -26,8 +26,8 @@ static void check_tests(Context& cx, const ast::File& file);
 static void close_types(Context& cx);
 // of a generic function that nobody calls
 static std::optional<Bindings> plain_bindings(Context& cx, const FunctionInfo& info);
-static void infer_result(Context& cx, InstanceState& state, typed::Block& body, size_t first_local_atom,
-                         typed::Instance& instance);
+static void infer_result(Context& cx, InstanceState& state, const typed::Block& body, size_t first_local_atom);
+static void infer_open_sizes(Context& cx, InstanceState& state, const typed::Block& body, size_t first_local_atom);
 
 namespace {
 constexpr int kMaxWaiting = 64; // instances that wait for each other's result types
@@ -254,8 +254,9 @@ void check_instance(Context& cx, InstanceId id) {
   }
   size_t first_local_atom = cx.program.atoms.size();
   Signature& signature = state.signature;
-  bool declared = signature.has_result;
-  const Type* expected = declared ? &signature.result : state.wanted.is_error() ? nullptr : &state.wanted;
+  const bool declared = decl.result != nullptr;
+  const Type wanted = declared ? expected_result(cx, signature) : state.wanted;
+  const Type* expected = !declared && wanted.is_error() ? nullptr : &wanted;
   bool want = !(declared && signature.result.is_unit());
   typed::Block body;
   push_scope(cx);
@@ -289,9 +290,11 @@ void check_instance(Context& cx, InstanceId id) {
           fmt::format("`{}` returns {}, but its body ends without a value", decl.name.text, show(cx, signature.result)),
           "the last line of a block is its value, and an `if` has one only with `else`",
           {{decl.result->span, "declared here"}});
-  } else {
-    infer_result(cx, state, body, first_local_atom, made);
   }
+  if (!declared)
+    infer_result(cx, state, body, first_local_atom);
+  else if (!signature.has_result)
+    infer_open_sizes(cx, state, body, first_local_atom);
   finalize(cx, body);
   for (VarId var : context.variables) {
     cx.open.settle(cx.program.variables[var.index].type);
@@ -309,8 +312,7 @@ void check_instance(Context& cx, InstanceId id) {
 
 // The result type of a function that doesn't write it. Its sizes are those of the parameters where they are; the others
 // only the result's value tells.
-static void infer_result(Context& cx, InstanceState& state, typed::Block& body, size_t first_local_atom,
-                         typed::Instance&) {
+static void infer_result(Context& cx, InstanceState& state, const typed::Block& body, size_t first_local_atom) {
   std::vector<Type> types = cx.function->returned;
   Type own = body.result ? refresh(cx, *body.result) : Type::unit();
   if (cx.function->reachable || types.empty()) types.push_back(own);
@@ -378,6 +380,23 @@ static void infer_result(Context& cx, InstanceState& state, typed::Block& body, 
     all.push_back(&type);
   outer(outer, result, all, {});
   signature.result = result;
+}
+
+// The sizes in lists of a result whose type is written without them, as in `-> Net`.
+static void infer_open_sizes(Context& cx, InstanceState& state, const typed::Block& body, size_t first_local_atom) {
+  Signature& signature = state.signature;
+  std::vector<AtomId> open;
+  for (const typed::FreshAtom& fresh : std::exchange(signature.result_atoms, {}))
+    open.push_back(fresh.atom);
+  const bool has_value = body.result || !cx.function->returned.empty();
+  if (has_value) infer_result(cx, state, body, first_local_atom);
+  signature.has_result = true;
+  if (!has_atom(cx, signature.result, open)) return;
+  if (has_value)
+    error(cx, "UnboundSize", state.info->decl->result->span,
+          fmt::format("the value of `{}` does not tell the sizes of its result", state.info->decl->name.text),
+          write_sizes_hint(cx, signature.result));
+  signature.result = Type::error();
 }
 
 // The first expression without a type.

@@ -405,6 +405,12 @@ ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr*
   return v;
 }
 
+// for a hint
+static std::string brief_text(const Context& cx, Span span) {
+  std::string text = source_text(cx, span);
+  return text.size() > 40 || text.find('\n') != std::string::npos ? "…" : text;
+}
+
 static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& into) {
   typed::Stmt out;
   out.kind = StmtKind::Let;
@@ -418,8 +424,8 @@ static void check_let(Context& cx, const ast::Let& s, Span span, typed::Block& i
     for (const auto& [atom, size] : out.size_defs)
       cx.instances.top_level_sizes.try_emplace(atom, cx.instances.bound_at_top_level());
   out.pattern = bind_pattern(cx, *s.pattern, refresh(cx, *v), s.is_var, v.get());
-  if (out.pattern.var.valid() && v->is<typed::LiteralExpr>() && v->type.open)
-    cx.open_at_first[out.pattern.var] = source_text(cx, s.value->span);
+  if (out.pattern.var.valid() && v->type.is_tensor() && v->type.open)
+    cx.open_at_first[out.pattern.var] = brief_text(cx, s.value->span);
   out.value = std::move(v);
   into.statements.push_back(std::move(out));
 }
@@ -440,19 +446,20 @@ static void check_return(Context& cx, const ast::Return& s, Span span, typed::Bl
     return;
   }
   const Signature& signature = *cx.function->signature;
-  bool declared = cx.instances.states[cx.function->instance.index].info && signature.has_result;
+  const FunctionInfo* info = cx.instances.states[cx.function->instance.index].info;
+  bool declared = info && info->decl->result;
   if (s.value) {
-    out.value = check_value(cx, s.value, declared ? &signature.result : nullptr);
+    const Type wanted = declared ? expected_result(cx, signature) : Type::error();
+    out.value = check_value(cx, s.value, declared ? &wanted : nullptr);
     if (declared)
-      out.value = coerce(
-          cx, std::move(out.value), signature.result,
-          fmt::format("the result of `{}`", cx.instances.states[cx.function->instance.index].info->decl->name.text));
+      out.value =
+          coerce(cx, std::move(out.value), signature.result, fmt::format("the result of `{}`", info->decl->name.text));
   }
   Type type = s.value ? refresh(cx, *out.value) : Type::unit();
   if (declared && !s.value && !signature.result.is_unit() && !signature.result.is_error())
     error(cx, "TypeMismatch", span,
           fmt::format("the result is {}, so `return` needs a value", show(cx, signature.result)));
-  if (cx.function->reachable && !declared) {
+  if (cx.function->reachable && !signature.has_result) {
     cx.function->returned.push_back(type);
     cx.function->returned_spans.push_back(span);
   }

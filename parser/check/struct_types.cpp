@@ -103,12 +103,14 @@ static void check_fields(Context& cx, StructInfo& info, std::vector<Type>& field
   }
 }
 
-// Whether `type`, or a part of it, fits; `path` then leads there.
-template <class Fits> static bool find_part(const Type& type, std::vector<uint32_t>& path, const Fits& fits) {
+// Whether `type`, or a part of it, fits; `path` then leads there, into lists only if it may.
+template <class Fits>
+static bool find_part(const Type& type, std::vector<uint32_t>& path, const Fits& fits, bool into_lists) {
   if (fits(type)) return true;
+  if (type.is_list() && !into_lists) return false;
   for (size_t i = 0; i < type.elements.size(); ++i) {
     path.push_back(static_cast<uint32_t>(i));
-    if (find_part(type.elements[i], path, fits)) return true;
+    if (find_part(type.elements[i], path, fits, into_lists)) return true;
     path.pop_back();
   }
   return false;
@@ -121,12 +123,13 @@ static bool has_atom(const Context& cx, const Size& size, const std::vector<Atom
                      [&](AtomId a) { return std::find(atoms.begin(), atoms.end(), a) != atoms.end(); });
 }
 
-// The axes of a field whose sizes are of `open`: those written `_`, and those of structs in it that have such.
+// The axes of a field whose sizes are of `open`: those written `_`, and those of structs in it that have such, also in
+// lists.
 static void find_free_axes(const Context& cx, const Type& type, const std::vector<AtomId>& open,
                            std::vector<uint32_t>& path, std::vector<Record::Place>& into) {
   for (size_t k = 0; type.is_tensor() && k < type.rank(); ++k)
     if (has_atom(cx, type.shape[k], open)) into.push_back({path, static_cast<uint32_t>(k)});
-  for (size_t i = 0; type.is_aggregate() && i < type.elements.size(); ++i) {
+  for (size_t i = 0; i < type.elements.size(); ++i) {
     path.push_back(static_cast<uint32_t>(i));
     find_free_axes(cx, type.elements[i], open, path, into);
     path.pop_back();
@@ -138,10 +141,11 @@ static void find_parameters(Context& cx, const ast::Struct& decl, const std::vec
                             std::map<std::string, Type>& types, const std::vector<Size>& sizes, Record& record) {
   auto place = [&](const auto& fits, uint32_t& axis) -> std::optional<Record::Place> {
     std::vector<uint32_t> path;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      path.assign(1, static_cast<uint32_t>(i));
-      if (find_part(fields[i], path, fits)) return Record::Place{path, axis};
-    }
+    for (bool into_lists : {false, true}) // a list may have no element to read a size from
+      for (size_t i = 0; i < fields.size(); ++i) {
+        path.assign(1, static_cast<uint32_t>(i));
+        if (find_part(fields[i], path, fits, into_lists)) return Record::Place{path, axis};
+      }
     return std::nullopt;
   };
   uint32_t axis = 0;
@@ -164,6 +168,21 @@ static void find_parameters(Context& cx, const ast::Struct& decl, const std::vec
           return false;
         },
         axis));
+}
+
+// Names of sizes in the fields that the struct does not declare: how it would.
+static void unbound_sizes(Context& cx, const ast::Struct& decl, const std::vector<ast::Ident>& unbound) {
+  std::vector<std::string> sizes, missing;
+  for (const ast::Ident& size : decl.sizes)
+    sizes.push_back(size.text);
+  for (const ast::Ident& size : unbound)
+    if (std::find(missing.begin(), missing.end(), size.text) == missing.end()) missing.push_back(size.text);
+  sizes.insert(sizes.end(), missing.begin(), missing.end());
+  error(cx, "UnboundSize", unbound[0].span,
+        missing.size() == 1 ? fmt::format("the size `{}` is not bound", missing[0])
+                            : fmt::format("the sizes `{}` are not bound", fmt::join(missing, "`, `")),
+        fmt::format("the sizes of a struct follow its name: `struct {}{}[{}] {{ … }}`", decl.name.text,
+                    decl.type_params.empty() ? "" : "<…>", fmt::join(sizes, ", ")));
 }
 
 std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
@@ -190,8 +209,11 @@ std::shared_ptr<const Record> record_of(Context& cx, StructInfo& info) {
   DimContext context;
   context.mode = DimMode::Bind;
   context.bound = &bound;
+  std::vector<ast::Ident> unbound;
+  context.unbound = &unbound;
   std::vector<Type> fields = field_types(cx, info, types, sizes, context);
   info.in_use = false;
+  if (!unbound.empty()) unbound_sizes(cx, decl, unbound);
   check_fields(cx, info, fields);
   if (info.is_bad || cx.function->reports.size() != errors) {
     info.is_bad = true;

@@ -140,11 +140,14 @@ void Construction::check_values() {
 
 void Construction::check_field(size_t i, bool is_list) {
   Arg& arg = *by_field[i];
-  const Type given = is_list ? substitute(cx, wanted[i], told) : Type::error();
+  Type given = is_list ? substitute(cx, wanted[i], told) : Type::error();
   const Type* want = same_record && i < expected->elements.size() ? &expected->elements[i]
                      : is_list                                    ? &given
                                                                   : &wanted[i];
-  if (want == &given && has_atom(cx, given, bound) && !ast::as<ast::ListLiteral>(arg.source)) want = nullptr;
+  if (want == &given && has_atom(cx, given, bound)) { // its elements tell the sizes
+    given = any_sizes(cx, given);
+    if (!ast::as<ast::ListLiteral>(arg.source)) want = nullptr;
+  }
   if (!arg.value) {
     arg.value = check_value(cx, arg.source, want);
     refresh(cx, *arg.value);

@@ -7,6 +7,7 @@
 #include "parser/check/expressions.h"
 #include "parser/check/functions.h"
 #include "parser/check/leaves.h"
+#include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
@@ -498,6 +499,7 @@ struct MappedArguments {
 
   // Checks an argument, and brings its axis to the front. False: something is wrong, and reported.
   bool add(Arg& arg, size_t position, int64_t axis);
+  void no_axis(const Arg& arg, int64_t axis, const Type& type);
   ExprPtr with_count(ExprPtr value, Span at);
   std::vector<ExprPtr> take_values(std::vector<Arg>& args) const;
 };
@@ -509,9 +511,7 @@ bool MappedArguments::add(Arg& arg, size_t position, int64_t axis) {
   const Type type = arg.value->type;
   if (type.is_error()) return false;
   if (!has_axis(type, axis)) {
-    error(cx, "TypeMismatch", arg.span,
-          fmt::format("`vmap` maps over axis {} of this argument, which is {}", axis, show(cx, type)),
-          "`axes` says which axis of each argument, or `none` for one that is the same for all");
+    no_axis(arg, axis, type);
     return false;
   }
   ExprPtr value = std::move(arg.value);
@@ -519,6 +519,14 @@ bool MappedArguments::add(Arg& arg, size_t position, int64_t axis) {
   arg.value = with_count(std::move(value), arg.span);
   positions.push_back(static_cast<int64_t>(position));
   return arg.value != nullptr;
+}
+
+void MappedArguments::no_axis(const Arg& arg, int64_t axis, const Type& type) {
+  const auto* name = ast::as<ast::Name>(arg.source); // of the parameter, as a rule
+  error(cx, "TypeMismatch", arg.span,
+        fmt::format("`vmap` maps over axis {} of {}, which is {}", axis,
+                    name ? fmt::format("`{}`", name->name) : "this argument", show(cx, type)),
+        "`axes` says which axis of each argument, or `none` for one that is the same for all");
 }
 
 // The value, once its first axes are of the size that those before have; null where they are not, which is reported.
@@ -561,15 +569,52 @@ std::vector<ExprPtr> MappedArguments::take_values(std::vector<Arg>& args) const 
 
 } // namespace
 
+Static not_given() {
+  Static result;
+  result.kind = Static::Kind::Function;
+  result.name = " not given";
+  return result;
+}
+
+// Takes those out that are not given. What is behind one is named then. The positions of the others.
+static std::vector<size_t> take_given(const Static& function, std::vector<Arg>& args) {
+  std::vector<Arg> given;
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].constant == not_given()) continue;
+    if (given.size() < i && args[i].name.empty())
+      args[i].name = function.callable.functions[0]->decl->params[i].name.text;
+    given.push_back(std::move(args[i]));
+    positions.push_back(i);
+  }
+  args = std::move(given);
+  return positions;
+}
+
+// Where in a result the first list is: ` in the field `layers``, empty where it is one itself. Nothing without a list.
+static std::optional<std::string> list_within(const Context& cx, const Type& type) {
+  if (type.is_list()) return "";
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    if (!has_list(cx, type.elements[i])) continue;
+    const std::string inner = *list_within(cx, type.elements[i]);
+    return inner.empty() && type.record ? fmt::format(" in the field `{}`", type.record->fields[i].name) : inner;
+  }
+  return std::nullopt;
+}
+
 static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
-  if (!what.one && what.chosen.size() != args.size()) {
-    error(cx, "WrongArguments", span,
-          fmt::format("`vmap` has {} axes for {}", what.chosen.size(), count_of(args.size())));
+  const size_t most = args.size(); // with those that are not given
+  for (Arg& arg : args)
+    check_arg(cx, arg);
+  const std::vector<size_t> given = take_given(what.function, args);
+  const size_t axes = what.chosen.size();
+  if (!what.one && axes != most && (axes != args.size() || given.back() >= axes)) {
+    error(cx, "WrongArguments", span, fmt::format("`vmap` has {} axes for {}", axes, count_of(args.size())));
     return broken(span);
   }
   MappedArguments mapped{cx, span};
   for (size_t i = 0; i < args.size(); ++i)
-    if (!mapped.add(args[i], i, what.chosen[what.one ? 0 : i])) return broken(span);
+    if (!mapped.add(args[i], i, what.chosen[what.one ? 0 : given[i]])) return broken(span);
   if (!mapped.count) {
     error(cx, "WrongArguments", span, "`vmap` needs an argument with an axis to map over");
     return broken(span);
@@ -581,9 +626,12 @@ static ExprPtr derive_vmap(Context& cx, const Transformed& what, std::vector<Arg
   node->as<typed::DeriveExpr>().count = *mapped.count;
   Type type = node->type;
   if (!add_axis(type, *mapped.count) || !first_tensor(type)) {
+    const auto list = list_within(cx, node->type);
     error(cx, "TypeMismatch", span,
           fmt::format("`vmap` stacks what the function gives, and `{}` gives {}", what.function.name,
-                      show(cx, node->type)));
+                      show(cx, node->type)),
+          list ? fmt::format("a list{} is not stacked: `list(f(x[i]) for i in 0..len(x))` keeps each result", *list)
+               : "");
     return broken(span);
   }
   node->type = std::move(type);

@@ -371,6 +371,14 @@ void SignatureMaker::enter_static(size_t i, const Static& value) {
   enter(cx, decl.params[i].name.text, entity);
 }
 
+// Does the path lead to an element of a list?
+static bool leads_into_list(const Type& type, const std::vector<uint32_t>& path) {
+  const Type* part = &type;
+  for (size_t i = 0; i < path.size() && !part->is_list() && path[i] < part->elements.size(); ++i)
+    part = &part->elements[path[i]];
+  return part->is_list();
+}
+
 void SignatureMaker::take_result() {
   if (!decl.result) return;
   DimContext context;
@@ -383,7 +391,10 @@ void SignatureMaker::take_result() {
     error(cx, "NotSupported", decl.result->span, "a range cannot be a result yet", "give its two ends");
     signature.result = Type::error();
   }
-  signature.has_result = true;
+  // No caller can read a size from a list, which may be empty: the body tells it.
+  signature.has_result =
+      std::none_of(signature.result_atoms.begin(), signature.result_atoms.end(),
+                   [&](const typed::FreshAtom& fresh) { return leads_into_list(signature.result, fresh.path); });
 }
 
 Type SignatureMaker::own_sizes(const Type& type) {
@@ -419,6 +430,18 @@ Size SignatureMaker::size_param(const Size& size) {
 }
 
 } // namespace
+
+Type expected_result(Context& cx, const Signature& signature) {
+  return signature.result_atoms.empty() ? signature.result : any_sizes(cx, signature.result);
+}
+
+std::string write_sizes_hint(const Context& cx, const Type& result) {
+  if (!result.is_struct()) return "a struct's sizes stand behind its name: `-> (M[n], f32)`";
+  std::vector<std::string> sizes;
+  for (const ast::Ident& size : cx.names.struct_of.at(result.record.get())->decl->sizes)
+    sizes.push_back(size.text);
+  return fmt::format("write `-> {}[{}]`", result.record->name, fmt::join(sizes, ", "));
+}
 
 Signature make_signature(Context& cx, FunctionInfo& info, const Bindings& bindings, Span call) {
   SaveAndRestore scope(cx.names.scope);

@@ -86,6 +86,26 @@ static ExprPtr held(Context& cx, ExprPtr value, typed::Block& block) {
   return variable_value(cx, var, span);
 }
 
+// The first variable in it that was an integer until an operation made it a float.
+static const typed::Expr* made_float(const Context& cx, const typed::Expr& e) {
+  const auto* variable = e.get_if<typed::VariableExpr>();
+  if (variable && cx.made_float.contains(variable->var)) return &e;
+  for (const ExprPtr& operand : e.operands)
+    if (const typed::Expr* found = made_float(cx, *operand)) return found;
+  return nullptr;
+}
+
+std::string integer_hint(Context& cx, const typed::Expr& value, std::vector<Label>& labels) {
+  const Type type = cx.open.resolved(value.type);
+  if (!type.is_tensor() || !is_float(type.dtype)) return "";
+  const typed::Expr* source = made_float(cx, value);
+  if (!source) return fmt::format("write `i64({})`", source_text(cx, value.span));
+  const std::string name = source_text(cx, source->span);
+  labels.push_back(
+      {cx.made_float[source->as<typed::VariableExpr>().var], fmt::format("`{}` becomes a float here", name)});
+  return fmt::format("write `{}({})` there", name_of(type.dtype), name);
+}
+
 ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
   Type& type = refresh(cx, *value);
   if (type.is_error()) return value;
@@ -98,10 +118,11 @@ ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
     node->operands.push_back(std::move(value));
     return node;
   }
+  std::vector<Label> labels{label_of(cx, *value)};
+  const std::string hint = type.is_scalar() ? integer_hint(cx, *value, labels) : "";
   error(cx, "TypeMismatch", value->span,
-        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(cx, type)),
-        type.is_scalar() && is_float(type.dtype) ? fmt::format("write `i64({})`", source_text(cx, value->span)) : "",
-        {label_of(cx, *value)});
+        fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(cx, type)), hint,
+        std::move(labels));
   value->type = Type::error();
   return value;
 }

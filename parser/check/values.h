@@ -19,6 +19,8 @@ ExprPtr copy_simple(const typed::Expr& e);
 ExprPtr shared(Context& cx, ExprPtr value, typed::Block& block);
 // The same, and it stays what it is now: a `var` may be assigned before it is looked at.
 ExprPtr kept(Context& cx, ExprPtr value, typed::Block& block);
+// For a float where an integer is wanted: what to write. The labels take the place where an integer became one.
+std::string integer_hint(Context& cx, const typed::Expr& value, std::vector<Label>& labels);
 ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what);
 ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span);
 // at the value's own place

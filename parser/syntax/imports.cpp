@@ -1,4 +1,6 @@
 #include "parser/syntax/imports.h"
+#include "lang/stdlib.h"
+#include "lang/suggest.h"
 #include "parser/check/foreign_names.h"
 #include "parser/syntax/parse.h"
 #include <algorithm>
@@ -9,6 +11,17 @@ namespace tl {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string missing_module_hint(const std::string& name) {
+  if (is_foreign_module(name.substr(0, name.find('.'))))
+    return "tl's own functions are called without a prefix: `sum(x)`";
+  Nearest near(name);
+  for (const EmbeddedFile& file : embedded_stdlib())
+    if (file.name.ends_with(".tl") && file.name != "prelude.tl")
+      near.consider(file.name.substr(0, file.name.size() - 3));
+  return near.best().empty() ? fmt::format("a file of your own is written as a path: `import \"{}.tl\"`", name)
+                             : fmt::format("did you mean `{}`?", near.best());
+}
 
 class Loader {
 public:
@@ -63,11 +76,9 @@ private:
     std::optional<std::string> text = is_module ? reader_.module(import.path) : reader_.file(name, problem);
     if (!text) {
       if (is_module)
-        diagnostics_.error(
-            "ImportNotFound", import.path_span, fmt::format("the standard library has no module `{}`", import.path),
-            is_foreign_module(import.path.substr(0, import.path.find('.')))
-                ? "tl's own functions are called without a prefix: `sum(x)`"
-                : fmt::format("a file of your own is written as a path: `import \"{}.tl\"`", import.path));
+        diagnostics_.error("ImportNotFound", import.path_span,
+                           fmt::format("the standard library has no module `{}`", import.path),
+                           missing_module_hint(import.path));
       else
         diagnostics_.error("ImportNotFound", import.path_span, fmt::format("{}: {}", name, problem),
                            "the path is relative to the file that imports it");

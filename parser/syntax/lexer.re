@@ -151,6 +151,23 @@ private:
     }
   }
 
+  bool ends_line(const Byte* p) const {
+    while (p < end_ && (*p == ' ' || *p == '\t' || *p == '\r'))
+      ++p;
+    return p >= end_ || *p == '\n' || *p == '#';
+  }
+
+  // `vec![1]`, `println!("")` of Rust
+  void macro_call() {
+    const std::string name = out_.tokens.back().text;
+    error("BadCharacter", span(), "`!` is not used in tl",
+          name == "vec"                               ? "a list or tensor is written in brackets: `[1, 2]`"
+          : name.starts_with("assert")                ? "write `assert c, \"message\"`"
+          : name.find("print") != std::string::npos   ? "write `print(\"{x}\")`"
+                                                      : fmt::format("a call is written `{}(x)`", name));
+    add(BAD);
+  }
+
   // The whole character at the cursor's last byte, for messages about it.
   void bad_character() {
     int length = character_length(start_);
@@ -163,6 +180,8 @@ private:
       error("BadCharacter", span(), fmt::format("stray control character 0x{:02x}", *start_));
     } else {
       StrayCharacter stray = stray_character(lexeme());
+      if (*start_ == '&' && !follows_value(false)) stray.hint = "there are no references: write the value, `x`, and its type, `f32`";
+      if (*start_ == '\\' && !ends_line(cursor_)) stray.hint = "`linalg.solve(a, b)` solves a system of equations";
       error("BadCharacter", span(), stray.shown + " is not used in tl", std::move(stray.hint));
     }
     add(BAD);
@@ -324,7 +343,29 @@ private:
       piece += utf8_of(code);
   }
 
+  // Does a value end right there? What follows is an operator.
+  bool follows_value(bool directly) const {
+    if (out_.tokens.empty()) return false;
+    const Token& last = out_.tokens.back();
+    if (directly && last.span.end != offset(start_)) return false;
+    return last.kind == NAME || last.kind == INT || last.kind == FLOAT || last.kind == RPAREN || last.kind == RBRACKET;
+  }
+
+  // `x'` of Julia; but f'text', b'text' of Python
+  bool is_transpose() const {
+    if (!follows_value(true)) return false;
+    const Token& last = out_.tokens.back();
+    return last.kind != NAME || lexeme().size() < 2 || lexeme().back() != '\'' || last.text.size() > 2 ||
+           last.text.find_first_not_of("fbruFBRU") != std::string::npos;
+  }
+
   void single_quoted() {
+    if (is_transpose()) {
+      cursor_ = start_ + 1;
+      error("BadCharacter", span(), "`'` is not used in tl", "transposed is `x.T`");
+      add(BAD);
+      return;
+    }
     error("BadCharacter", {file_, offset(start_), offset(start_) + 1}, "strings stand in double quotes", "write `\"…\"`");
     std::string_view all = lexeme();
     if (all.size() < 2 || all.back() != '\'') { // no closing quote on this line
@@ -525,6 +566,7 @@ void Lexer::lex_code() {
       return add(AND);
     }
     "!" {
+      if (follows_value(true) && (*cursor_ == '(' || *cursor_ == '[')) return macro_call();
       error("BadCharacter", span(), "`!` is written `not`");
       return add(NOT);
     }

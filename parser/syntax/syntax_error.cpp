@@ -1,4 +1,5 @@
 // Wording of syntax errors, and where to go on after one.
+#include "parser/check/foreign_names.h"
 #include "parser/syntax/driver.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -132,7 +133,7 @@ constexpr ForeignWord foreign_words[] = {
     {"elsif", "write `else if`"},
     {"elseif", "write `else if`"},
     {"class", "a record is declared with `struct`"},
-    {"from", "write `import name`"},
+    {"impl", "functions stand outside of structs: `fn f(a: A)`, and `a.f()` calls it"},
     {"mut", "a variable that changes is declared with `var`"},
     {"print", "a call takes parentheses: `print(x)`"},
     {"then", "the block of an `if` is written in braces: `if c { a } else { b }`"},
@@ -162,7 +163,6 @@ constexpr ForeignWord foreign_words[] = {
     {"use", "write `import name`"},
     {"using", "write `import name`"},
     {"include", "write `import name`"},
-    {"as", "a conversion is written as a call: `i64(x)`"},
 };
 
 // Does it stand in what begins with `//` or `/*` on its line?
@@ -186,6 +186,46 @@ std::string Driver::describe(const Token& token) const {
   }
 }
 
+// `from m import f` of Python: the index is that of `m`.
+std::string Driver::import_hint(size_t index) const {
+  const std::string_view module = tokens_[index].text;
+  const bool has_name =
+      index + 2 < tokens_.size() && tokens_[index + 1].kind == IMPORT && tokens_[index + 2].kind == NAME;
+  const std::string_view name = has_name ? std::string_view(tokens_[index + 2].text) : "f";
+  const auto known = is_foreign_module(module) ? member_hint(name) : std::nullopt;
+  return known ? *known : fmt::format("write `import {0}`, and then `{0}.{1}`", module, name);
+}
+
+// A colon behind the keyword of a block: Julia's range, or the block of Python.
+std::string Driver::header_colon_hint(size_t index) const {
+  const Token &from = tokens_[index - 1], &to = tokens_[index + 1];
+  const bool is_for = tokens_[static_cast<size_t>(find_header(index))].kind == FOR;
+  if (!is_for || !begins_expression(to.kind)) return "a block is written in braces: `{ … }`";
+  if (to.kind != INT && tokens_[block_begin(index)].kind != LBRACE) return "a block is written in braces: `{ … }`";
+  if (from.kind != INT || to.kind != INT) return "a range is `a..b + 1`, and ends before its second number";
+  return fmt::format("a range ends before its second number: `{}..{} + 1`", text(from), text(to));
+}
+
+// The type that begins there, up to the body of its function; that of a number if there is none.
+std::string Driver::type_text(size_t first) const {
+  size_t end = first;
+  while (end < tokens_.size() && tokens_[end].parent >= tokens_[first].parent && tokens_[end].kind != LBRACE &&
+         tokens_[end].kind != ASSIGN && tokens_[end].kind != END_STATEMENT && tokens_[end].kind != END)
+    ++end;
+  if (end == first) return "f32";
+  return std::string(sources_.text({tokens_[first].span.file, tokens_[first].span.begin, tokens_[end - 1].span.end}));
+}
+
+// `{"a": 1}`, `{k: v}`, `{}`
+bool Driver::is_dictionary(size_t brace) const {
+  size_t at = brace + 1;
+  if (tokens_[at].kind == RBRACE) return true;
+  if (tokens_[at].kind == STRING_BEGIN)
+    while (at + 1 < tokens_.size() && tokens_[at].kind != STRING_END && tokens_[at].kind != END_STATEMENT)
+      ++at;
+  return at + 1 < tokens_.size() && tokens_[at + 1].kind == COLON;
+}
+
 // Advice for the mistakes that people make most.
 std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) const {
   const Token& token = tokens_[index];
@@ -199,6 +239,14 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
         if (suspect->text == foreign.word && (suspect == before || begins_expression(previous) || previous == RBRACE ||
                                               previous == RPAREN || previous == RBRACKET))
           return std::string(foreign.hint);
+  if (token.kind == NAME && previous == NAME && before->text == "from") return import_hint(index);
+  if (text(token) == "as" && kind_at(index + 1) == NAME) {
+    const bool is_short = previous == NAME || previous == INT || previous == FLOAT;
+    return fmt::format("a conversion is written as a call: `{}({})`", tokens_[index + 1].text,
+                       is_short ? text(*before) : "x");
+  }
+  if (token.kind == NAME && previous == RPAREN && has(expected, ARROW))
+    return fmt::format("the type of a result is written `-> {}`", type_text(index));
   if (token.kind != END_STATEMENT && follows_slashes(tokens_, index)) return "a comment begins with `#`";
   bool in_header = find_header(index) >= 0;
   if (expected.size() == 1 && expected[0] == COLON && index >= 2 && tokens_[index - 2].kind == NAME)
@@ -221,13 +269,14 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (previous == ASSIGN || has(expected, EQUAL)) return "`==` compares; an assignment is a statement of its own";
     break;
   case COLON:
-    if (previous == RPAREN && has(expected, ARROW)) return "the type of a result is written `-> i64`";
+    if (previous == RPAREN && has(expected, ARROW))
+      return fmt::format("the type of a result is written `-> {}`", type_text(index + 1));
     if (has(expected, DOTDOT) && (previous == LBRACKET || previous == COMMA))
       return "an axis of any size is `_`: `f32[_, _]`, or a name for its size: `f32[n, m]`";
     if (previous == NAME && index >= 2 && (tokens_[index - 2].kind == LPAREN || tokens_[index - 2].kind == COMMA) &&
         has(expected, RPAREN))
       return "an argument is named by `=`: `f(x = 1.0)`";
-    if (in_header) return "a block is written in braces: `{ … }`";
+    if (in_header) return header_colon_hint(index);
     if (has(expected, EQUAL)) return "a variable is declared with `let` or `var`: `let x: f32 = e`";
     break;
   case DOT:
@@ -256,9 +305,13 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   case BAR: return "the bits of integers are combined by `bit_or(a, b)`, conditions by `or`";
   case ELSE: return "`else` follows the block of an `if`";
   case LBRACE:
+    if (has(expected, LET)) return "a block of its own is written `if true { … }`";
     if (previous == NAME && index + 2 < tokens_.size() && tokens_[index + 1].kind == NAME &&
         tokens_[index + 2].kind == COLON)
       return "a struct is made with parentheses: `P(x = 1.0)`";
+    if (has(expected, INT) && is_dictionary(index))
+      return "there are no dictionaries: names belong to a struct, `struct P { a: f32 }`; other keys are a list of "
+             "their own";
     if (before && (previous == ASSIGN || previous == LPAREN || previous == COMMA || previous == RETURN))
       return "a block is only allowed after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
     break;
@@ -277,6 +330,14 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case LPAREN:
     if (previous == BAR) return "a lambda takes a tuple as one: `|p| p[0] + p[1]`";
+    if (previous == DOT && index >= 2 && tokens_[index - 2].kind == NAME)
+      return fmt::format("functions of numbers work on each element of a tensor: `{}(x)`", tokens_[index - 2].text);
+    break;
+  case LET:
+    if (previous == LPAREN && index >= 2 && tokens_[index - 2].kind == FOR) return "write `for i in 0..n { }`";
+    break;
+  case STAR:
+    if (has(expected, INT) || has(expected, LET)) return "there are no references: a value is written `x`";
     break;
   case INTERP_END:
     if (previous == INTERP_BEGIN) return "braces themselves are `{{` and `}}`";

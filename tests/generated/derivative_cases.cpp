@@ -336,6 +336,8 @@ std::span<const NamedCases> other_derivative_cases() {
         "outer(v, u)",
         "diag(v)",
         "diag(m)",
+        "diag(v, 1) ** 2",
+        "diag(m, -1) ** 2",
         "tril(m) * m",
         "triu(m, k = 1) * m",
         "diff(v) ** 2",

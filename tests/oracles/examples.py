@@ -30,7 +30,7 @@ EXAMPLES = [
     ("meshgrid", "nx, ny = (3, 2)\nx = np.linspace(0, 1, nx)\ny = np.linspace(0, 1, ny)\nnp.meshgrid(x, y)",
      "{ let x: f64[3] = linspace(0.0, 1.0, 3); let y: f64[2] = linspace(0.0, 1.0, 2); meshgrid(x, y) }"),
     ("diag", "x = np.arange(9).reshape((3,3))\nnp.diag(x), np.diag(x, k=1), np.diag(x, k=-1), np.diag(np.diag(x))",
-     "{ let x = arange(9).reshape([3, 3]); (diag(x), diag(x[:, 1:]), diag(x[1:]), diag(diag(x))) }"),
+     "{ let x = arange(9).reshape([3, 3]); (diag(x), diag(x, k = 1), diag(x, k = -1), diag(diag(x))) }"),
     ("indices", "grid = np.indices((2, 3))\ngrid.shape, grid[0], grid[1]",
      '{ let (r, c) = meshgrid(arange(2), arange(3), indexing = "ij"); (stack((r, c)).shape, r, c) }'),
     ("hanning", "np.hanning(12)", "[0.5 - 0.5 * cos(2.0 * pi * f64(i) / 11.0) for i in 0..12]"),

@@ -2,6 +2,8 @@
 #include "parser/check/builtins/rules.h"
 #include "parser/check/calls.h"
 #include "parser/check/expressions.h"
+#include "parser/check/foreign_names.h"
+#include "parser/check/lists.h"
 #include "parser/check/names.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -129,7 +131,8 @@ ExprPtr Rule::value(size_t i, const Type* expected) {
 ExprPtr Rule::tensor(size_t i) {
   ExprPtr v = value(i);
   if (ok && !v->type.is_tensor())
-    fail("TypeMismatch", v->span, fmt::format("`{}` takes a tensor, not {}", name, show(cx, v->type)));
+    fail("TypeMismatch", v->span, fmt::format("`{}` takes a tensor, not {}", name, show(cx, v->type)),
+         stack_hint(cx, v->type, v->span));
   return v;
 }
 
@@ -229,7 +232,9 @@ std::optional<DType> Rule::element(size_t i) {
   if (!has(i)) return std::nullopt;
   auto known = constant(i);
   if (known && known->kind == Static::Kind::Element) return known->dtype;
-  fail("TypeMismatch", by[i]->span, fmt::format("the last argument of `{}` is an element type like `f64`", name));
+  const auto* written = ast::as<ast::Name>(by[i]->source);
+  fail("TypeMismatch", by[i]->span, fmt::format("the last argument of `{}` is an element type like `f64`", name),
+       written ? foreign_hint(written->name).value_or("") : "");
   return std::nullopt;
 }
 
