@@ -218,9 +218,19 @@ bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, Func
   return true;
 }
 
-// What a parameter's argument is expected to be where that is a list, so that `[1, 2]` makes one. Nothing if the type
-// depends on the other arguments.
+// What a parameter's argument is expected to be where that is a list, or a tuple with one, so that `[1, 2]` makes one.
+// Nothing if the type depends on the other arguments.
 std::optional<Type> list_type(Context& cx, const ast::TypeExpr* written, Scope* scope) {
+  if (auto* tuple = ast::as<ast::TupleType>(written)) {
+    Type result = Type::tuple({});
+    bool any = false;
+    for (const ast::TypeExpr* element : tuple->elements) {
+      const std::optional<Type> list = list_type(cx, element, scope);
+      any = any || list;
+      result.elements.push_back(list.value_or(Type::error())); // of the others nothing is expected
+    }
+    return any ? std::optional(result) : std::nullopt;
+  }
   auto* named = ast::as<ast::NamedType>(written);
   if (!named || named->name.text != "List") return std::nullopt;
   SaveAndRestore current(cx.names.scope, scope);

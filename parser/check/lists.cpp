@@ -115,7 +115,7 @@ Type either_element(Context& cx, const Type& a, const Type& b) {
   std::map<std::pair<Size, Size>, Size> pairs;
   auto visit = [&](auto& self, Type& x, const Type& y) -> void {
     if (x.is_list()) {
-      x = either_element(cx, x, y);
+      if (y.is_list()) x = either_element(cx, x, y); // else they are of two forms, which is said elsewhere
       return;
     }
     for (size_t k = 0; k < x.shape.size() && k < y.shape.size(); ++k) {
@@ -424,7 +424,7 @@ ExprPtr taken_apart(Context& cx, ExprPtr value, const ast::Pattern& pattern, Spa
   value = taken_apart(cx, std::move(value), pattern.elements.size(), span);
   typed::Expr* tuple = value.get();
   if (auto* block = tuple->get_if<typed::BlockExpr>(); block && block->block.result) tuple = block->block.result.get();
-  if (!tuple->is<typed::TupleExpr>() || tuple->operands.size() != pattern.elements.size()) return value;
+  if (!tuple->is<typed::TupleExpr>() || tuple->type.elements.size() != pattern.elements.size()) return value;
   for (size_t k = 0; k < pattern.elements.size(); ++k) {
     tuple->operands[k] = taken_apart(cx, std::move(tuple->operands[k]), *pattern.elements[k], span);
     tuple->type.elements[k] = tuple->operands[k]->type;

@@ -146,7 +146,7 @@ void Construction::check_field(size_t i, bool is_list) {
                                                                   : &wanted[i];
   if (want == &given && has_atom(cx, given, bound)) { // its elements tell the sizes
     given = any_sizes(cx, given);
-    if (!ast::as<ast::ListLiteral>(arg.source)) want = nullptr;
+    if (!ast::as<ast::ListLiteral>(arg.source) && !ast::as<ast::Tuple>(arg.source)) want = nullptr;
   }
   if (!arg.value) {
     arg.value = check_value(cx, arg.source, want);
