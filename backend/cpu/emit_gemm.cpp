@@ -164,7 +164,12 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
   Values carried(static_cast<size_t>(rows * vectors), zero);
   carried.push_back(function->getArg(2));
   if (!by_rows) carried.push_back(a);
-  auto step = [&](Value* index, const Values& now) {
+  // The rows of the next tile are asked of memory while these are used, one in each step: they are far apart, no stream
+  // that the machine would see. Smaller vectors leave no room for it between their multiply-adds.
+  constexpr int64_t rows_asked = 8;
+  const bool asks = by_rows && rows == plan.mr && e.machine_.avx512;
+  Value* next_rows = b.CreateGEP(element, a, multiply(number(rows), a_step));
+  carried = e.loop(number(0), length, 1, carried, [&](Value* index, const Values& now) {
     Values next = now;
     Value*& row_of_b = next[static_cast<size_t>(rows * vectors)];
     Values y;
@@ -179,22 +184,14 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
         sum = real ? b.CreateIntrinsic(in::fma, {vector}, {x, factor, sum}) : b.CreateAdd(b.CreateMul(x, factor), sum);
       }
     }
+    if (asks) {
+      Value* row = b.CreateAnd(index, number(rows_asked - 1));
+      e.prefetch(b.CreateGEP(element, next_rows, b.CreateAdd(multiply(row, a_step), index)));
+    }
     row_of_b = at(row_of_b, b_step);
     if (!by_rows) next.back() = at(next.back(), a_step);
     return next;
-  };
-  if (by_rows && rows == plan.mr) {
-    // The rows of the next tile are asked of memory while these are used, a cache line of each at a time: they are far
-    // apart, no stream that the machine would see.
-    const int64_t line = 64 / size_of(plan.acc);
-    carried = e.loop(number(0), length, line, carried, [&](Value* begin, const Values& now) {
-      for (int64_t r = 0; r < rows; ++r)
-        e.prefetch(b.CreateGEP(element, a, b.CreateAdd(multiply(number(rows + r), a_step), begin)));
-      return e.loop(begin, minimum(b.CreateAdd(begin, number(line)), length), 1, now, step);
-    });
-  } else {
-    carried = e.loop(number(0), length, 1, carried, step);
-  }
+  });
 
   // Without sums before, nothing is loaded but -0.0, exact to add.
   Value* nothing = real ? llvm::ConstantFP::getNegativeZero(vector) : zero;

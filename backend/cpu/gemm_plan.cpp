@@ -79,7 +79,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   const std::optional<int64_t> rows = constant_of(plan.m), columns = constant_of(plan.n);
   if (rows && columns) {
     auto blocks = [](int64_t x, int64_t size) { return (x + size - 1) / size; };
-    if (blocks(*rows, 2 * plan.block_rows) * blocks(*columns, plan.nr) >= kSplitTiles)
+    const bool is_worth = plan.a == ReadA::Rows && (plan.tables || *rows <= 2 * plan.block_rows);
+    if (is_worth && blocks(*rows, 2 * plan.block_rows) * blocks(*columns, plan.nr) >= kSplitTiles)
       plan.block_rows *= 2;
     else if (*columns <= 2 * plan.nr && *rows > plan.block_rows / 2 && *rows < 4 * plan.block_rows)
       plan.block_rows /= 2;
@@ -114,7 +115,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   } else if (plan.tables) {
     plan.pack = number(0);
   } else { // what a tile packs for itself is packed once for each block of rows
-    plan.pack = min(floor_div(plan.m, number(kPackedRows)), one);
+    plan.pack = min(floor_div(plan.m, number(kPackBlocks * plan.block_rows)), one);
   }
   plan.pack = plan.pack * (one - plan.split);
   // Of a B that is read where it lies packing pays for itself if it is read often and does not stay in cache by itself.
