@@ -10,7 +10,8 @@
 
 namespace tl::cpu {
 
-// B is packed if it is at least so large and so many rows of C are made from it; by phase 0 from so many blocks of rows.
+// B is packed if it is at least so large and so many rows of C are made from it; by phase 0 from so many blocks of rows
+// on.
 constexpr int64_t kPackBytes = 256 * 1024, kPackRows = 32, kPackBlocks = 4;
 // A product is cut into about so many tiles of C, if these are of so many multiply-adds (50 us), so that all cores end
 // together. Tiles that read A where it lies have so many columns at least: each reads it again.
