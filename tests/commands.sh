@@ -222,6 +222,30 @@ check "nothing left behind by a failed save" 0 "^0$" -- sh -c "ls '$out' | grep 
 cat >"$out/sizes.tl" <<'T'
 fn main(a: f32[n], b: f32[n]) { print((a + b).sum()) }
 T
+# What such a loop carries instead of a result is a node more, which moves all others.
+cat >"$out/nothing.tl" <<'T'
+struct P { a: i64, xs: List<i64>, t: (i64, str) }
+fn f(x: str) -> (i64, str) {
+  print((list((2, x)) + list((6, x)))[:6][-1:3])
+  (3, ("a")[0][0])
+}
+print(1 - 1 != 1 - 1)
+if not (not ("" < "a")) {
+  for x in [-3 * j % 11 for j in 0..5] {
+    var p: P = P(a = 0, xs = list(x)[:1], t = (1, "xyz"))
+    if x != x { break }
+    p.xs = list(1)
+  }
+  var last: (i64, str) = f("a")
+  for y in (list((1, "bc")) + list((1, ""), (6, "é")))[:6][:] {
+    if 8 < (7, "bc")[0] * sum([0]) {
+      if not (1 < 2 or 1 < 2) { break }
+      print(y)
+    }
+  }
+}
+T
+check "a loop that only its checks need" 0 "^\[\(6, 'a'\)\]$" -- "$tl" run "$out/nothing.tl"
 cat >"$out/calls.tl" <<'T'
 fn f(n: i64, xs: i64[k]) -> i64 = if n < 0 { xs[7] } else { f(n - 1, xs) + 1 }
 fn g(n: i64, xs: i64[k]) -> i64 = if n < 0 { f(30, xs) } else { g(n - 1, xs) + g(n - 2, xs) }
