@@ -101,7 +101,7 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("if a { } elif b { }") == "write `else if`");
   CHECK(hint("enum E { A, B }") == "there are no enumerations: name numbers, `const red = 0`");
   CHECK(hint("use linalg") == "write `import name`");
-  CHECK(hint("x = 1.5 as i64") == "a conversion is written as a call: `i64(x)`");
+  CHECK(hint("x = 1.5 as i64") == "a conversion is written as a call: `i64(1.5)`");
   CHECK(hint("for i = 1:3 { }") == "write `for i in 0..n { }`");
   CHECK(hint("fn f(a: f32[:, :]) = a").starts_with("an axis of any size is `_`"));
   CHECK(hint("x = P(x: 1.0)") == "an argument is named by `=`: `f(x = 1.0)`");
