@@ -222,7 +222,7 @@ check "nothing left behind by a failed save" 0 "^0$" -- sh -c "ls '$out' | grep 
 cat >"$out/sizes.tl" <<'T'
 fn main(a: f32[n], b: f32[n]) { print((a + b).sum()) }
 T
-# What such a loop carries instead of a result is a node more, which moves all others.
+# The inner loop is native code for its checks alone: a node more stands for its result, and moves all others.
 cat >"$out/nothing.tl" <<'T'
 struct P { a: i64, xs: List<i64>, t: (i64, str) }
 fn f(x: str) -> (i64, str) {

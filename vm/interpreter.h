@@ -178,7 +178,7 @@ private:
   Engine engine_;
   std::deque<Frame> frames_; // by depth; those beyond depth_ keep their storage for the next call
   size_t depth_ = 0;
-  Frame* top_ = nullptr;
+  Frame* top_ = nullptr; // frames_[depth_ - 1], which every instruction asks for
   const Instruction* instruction_ = nullptr;
   uint64_t issue_ = 0; // counts instructions executed
   uint64_t piece_ = 0; // the last jump, call or return of them

@@ -282,38 +282,14 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
       Value* add = b.CreateICmpNE(k0, first);
       Value* is_last = b.CreateICmpSGE(b.CreateAdd(k0, number(kContractChunk)), k);
       is_last = b.CreateAnd(is_last, b.CreateNot(split));
-      auto multiply_by = [&](Value* j, Value* inner, Value* b_here) {
-        repeat(number(0), rows, plan.mr, [&](Value* i) {
-          Value* end = minimum(b.CreateAdd(i, number(plan.mr)), rows);
-          auto of_height = [&](int64_t height, Value* row) {
-            row_of_tiles(symbol, height, row, j, inner, a_start, b_here, length, add);
-          };
-          Value* whole = b.CreateICmpEQ(b.CreateSub(end, i), number(plan.mr));
-          if (!needless(plan.m, plan.mr)) only_if(whole, [&] { of_height(plan.mr, i); });
-          only_if(b.CreateNot(whole), [&] {
-            Value* from = i;
-            for (int64_t height : {int64_t{4}, int64_t{2}, int64_t{1}}) {
-              if (needless(plan.m, height)) continue;
-              Value* last = b.CreateSub(end, b.CreateURem(b.CreateSub(end, from), number(height)));
-              repeat(from, last, height, [&](Value* row) { of_height(height, row); });
-              from = last;
-            }
-          });
-          if (plan.in_c) return;
-          only_if(is_last, [&] {
-            epilogue({i, end, j, b.CreateAdd(j, inner)},
-                     [&](Value* row, Value* column) { return sum_of_tile(row, column); });
-          });
-        });
-      };
       // By panels that are packed here; else as many columns at a time as stay in cache.
       Value* width = b.CreateSelect(here, number(plan.nr), number(plan.inner_columns));
       Value* steps = b.CreateUDiv(b.CreateAdd(columns, b.CreateSub(width, number(1))), width);
       Value* early = joins(here, columns);
       repeat(number(0), steps, 1, [&](Value* step) {
         auto start_of = [&](Value* step) {
-          Value* is_last = b.CreateICmpEQ(step, b.CreateSub(steps, number(1)));
-          return b.CreateSub(multiply(step, width), b.CreateSelect(is_last, early, number(0)));
+          Value* ends = b.CreateICmpEQ(step, b.CreateSub(steps, number(1)));
+          return b.CreateSub(multiply(step, width), b.CreateSelect(ends, early, number(0)));
         };
         Value *next = b.CreateAdd(step, number(1)), *j = start_of(step);
         Value* inner = b.CreateSub(minimum(columns, start_of(next)), j);
@@ -324,7 +300,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
             pack_panel(b.CreateAdd(plain, multiply(j, b_col)), panel_here, length, inner);
         });
         Value* in_panels = at(b_base, multiply(b.CreateUDiv(j, number(plan.nr)), panel_step));
-        multiply_by(j, inner, b.CreateSelect(here, panel_here, in_panels));
+        multiply_panels(symbol, j, inner, a_start, b.CreateSelect(here, panel_here, in_panels), length, add, is_last);
       });
     };
     if (plan.may_stream) {
@@ -357,6 +333,31 @@ bool GemmEmitter::needless(const SizeFormula& extent, int64_t height) const {
   return false;
 }
 
+void GemmEmitter::multiply_panels(const std::string& symbol, Value* j, Value* width, Value* a_start, Value* b_base,
+                                  Value* length, Value* add, Value* is_last) {
+  repeat(number(0), rows, plan.mr, [&](Value* i) {
+    Value* end = minimum(b.CreateAdd(i, number(plan.mr)), rows);
+    auto of_height = [&](int64_t height, Value* row) {
+      row_of_tiles(symbol, height, row, j, width, a_start, b_base, length, add);
+    };
+    Value* whole = b.CreateICmpEQ(b.CreateSub(end, i), number(plan.mr));
+    if (!needless(plan.m, plan.mr)) only_if(whole, [&] { of_height(plan.mr, i); });
+    only_if(b.CreateNot(whole), [&] {
+      Value* from = i;
+      for (int64_t height : {int64_t{4}, int64_t{2}, int64_t{1}}) {
+        if (needless(plan.m, height)) continue;
+        Value* last = b.CreateSub(end, b.CreateURem(b.CreateSub(end, from), number(height)));
+        repeat(from, last, height, [&](Value* row) { of_height(height, row); });
+        from = last;
+      }
+    });
+    if (plan.in_c) return;
+    only_if(is_last, [&] {
+      epilogue({i, end, j, b.CreateAdd(j, width)}, [&](Value* row, Value* column) { return sum_of_tile(row, column); });
+    });
+  });
+}
+
 void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width,
                                Value* a_start, Value* b_base, Value* length, Value* add) {
   Value* in_place = at(a_start_of_all, b.CreateAdd(a_start, multiply(i, a_row)));
@@ -387,8 +388,8 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
   Value* whole = b.CreateSub(width, b.CreateURem(width, number(plan.nr)));
   repeat(number(0), whole, plan.nr, [&](Value* at_column) { call(at_column, most, nullptr); });
   Value* left = b.CreateSub(width, whole);
+  const std::optional<int64_t> known = known_columns();
   for (int64_t v = 1; v <= most; ++v) {
-    const std::optional<int64_t> known = known_columns();
     const bool joined = known && plan.joined_columns > 0 && *known > 0 && *known <= plan.joined_columns && v == 2;
     if (known && *known / plan.lanes + (*known % plan.lanes != 0) != v && !joined) continue;
     Value* fits =

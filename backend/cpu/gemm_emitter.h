@@ -152,6 +152,10 @@ private:
 
   // Does a number of rows known at compile time never leave `height` rows over?
   bool needless(const SizeFormula& extent, int64_t height) const;
+  // All register tiles of the tile's rows and the `width` columns from j on, and with is_last, a chunk's, what the
+  // epilogue makes of each row of them.
+  void multiply_panels(const std::string& symbol, Value* j, Value* width, Value* a_start, Value* b_base, Value* length,
+                       Value* add, Value* is_last);
   // All register tiles of the rows [i, i + height) and `width` columns of the tile from j on.
   void row_of_tiles(const std::string& symbol, int64_t height, Value* i, Value* j, Value* width, Value* a_start,
                     Value* b_base, Value* length, Value* add);

@@ -175,6 +175,42 @@ std::optional<std::pair<const Node*, Scaling>> following_scaling(Op& op, const s
   return std::pair(&node, node.op == "Mul" ? Scaling{other, nullptr} : Scaling{nullptr, other});
 }
 
+struct Filters {
+  ValuePtr weights, bias; // bias may be null
+  const Node* last;       // whose result the convolution's is
+};
+
+// Multiplies the filters by what follows the convolution, and adds it; those nodes are written with it.
+void take_following(Op& op, Filters& now, const Size& filters, size_t rank) {
+  const DType dtype = now.weights->dtype;
+  auto changed = [&](const ValuePtr& value, const std::string& how) {
+    return op.in.folded(value->name, fmt::format("{} {}", op.in.constant_text(*value), how), dtype, value->dims);
+  };
+  while (const auto following = following_scaling(op, now.last->outputs[0], filters, rank)) {
+    const auto& [node, scaling] = *following;
+    if (scaling.by) {
+      std::string across = ":";
+      for (size_t i = 0; i < rank + 1; ++i)
+        across += ", new";
+      const std::string by = op.in.constant_text(*scaling.by);
+      now.weights = changed(now.weights, "* " + (scaling.by->rank() == 0 ? by : fmt::format("{}[{}]", by, across)));
+      if (now.bias) now.bias = changed(now.bias, "* " + by);
+    }
+    if (scaling.plus) {
+      const std::string plus = op.in.constant_text(*scaling.plus);
+      if (now.bias)
+        now.bias = changed(now.bias, "+ " + plus);
+      else if (scaling.plus->rank() == 1)
+        now.bias = scaling.plus;
+      else
+        now.bias = op.in.folded(node->outputs[0] + "_shift",
+                                fmt::format("full([{}], {})", op.in.size_text(filters), plus), dtype, {filters});
+    }
+    op.in.skip(*node);
+    now.last = node;
+  }
+}
+
 template <bool transposed> void convolution(Op& op, const Row&) {
   std::vector<Size> size = filter_size(op);
   const size_t rank = size.size();
@@ -185,41 +221,11 @@ template <bool transposed> void convolution(Op& op, const Row&) {
   op.in.require_equal(op[0].dims[1], transposed ? op[1].dims[0] : op[1].dims[1] * Size(groups));
   op.in.use_module("nn");
 
-  const bool are_constant = op.value(1)->is_constant && (!op.has(2) || op.value(2)->is_constant);
-  ValuePtr weights_now = op.value(1), bias_now = op.has(2) ? op.value(2) : nullptr;
-  const Node* last = &op.node; // whose result it is
-  while (are_constant && !op.in.block().is_constant && groups >= 1 && !transposed) {
-    const auto following = following_scaling(op, last->outputs[0], filters, rank);
-    if (!following) break;
-    const auto& [node, scaling] = *following;
-    if (scaling.by) {
-      std::string across = ":";
-      for (size_t i = 0; i < rank + 1; ++i)
-        across += ", new";
-      const std::string by = op.in.constant_text(*scaling.by);
-      const std::string in_rows = scaling.by->rank() == 0 ? by : fmt::format("{}[{}]", by, across);
-      weights_now = op.in.folded(op[1].name, fmt::format("{} * {}", op.in.constant_text(*weights_now), in_rows), dtype,
-                                 op[1].dims);
-      if (bias_now)
-        bias_now = op.in.folded(bias_now->name, fmt::format("{} * {}", op.in.constant_text(*bias_now), by), dtype,
-                                bias_now->dims);
-    }
-    if (scaling.plus) {
-      const std::string plus = op.in.constant_text(*scaling.plus);
-      if (bias_now)
-        bias_now = op.in.folded(bias_now->name, fmt::format("{} + {}", op.in.constant_text(*bias_now), plus), dtype,
-                                {filters});
-      else if (scaling.plus->rank() == 1)
-        bias_now = scaling.plus;
-      else
-        bias_now = op.in.folded(node->outputs[0] + "_shift",
-                                fmt::format("full([{}], {})", op.in.size_text(filters), plus), dtype, {filters});
-    }
-    op.in.skip(*node);
-    last = node;
-  }
-  const std::string weights = op.in.text(*weights_now);
-  const std::string bias = bias_now ? op.in.text(*bias_now)
+  Filters now{op.value(1), op.has(2) ? op.value(2) : nullptr, &op.node};
+  const bool are_constant = now.weights->is_constant && (!now.bias || now.bias->is_constant);
+  if (are_constant && !op.in.block().is_constant && groups >= 1 && !transposed) take_following(op, now, filters, rank);
+  const std::string weights = op.in.text(*now.weights);
+  const std::string bias = now.bias ? op.in.text(*now.bias)
                                     : fmt::format("zeros([{}]{})", op.in.size_text(filters),
                                                   dtype == DType::F32 ? "" : fmt::format(", {}", name_of(dtype)));
   Dims dims = {op[0].dims[0], filters};
@@ -261,8 +267,8 @@ template <bool transposed> void convolution(Op& op, const Row&) {
     text = fmt::format("nn.conv_transpose{0}d({1}, nn.ConvTranspose{0}d(w = {2}, b = {3}){4})", rank, op.text(0),
                        weights, bias, options);
   }
-  if (last != &op.node) {
-    Op result(op.in, *last, op.version);
+  if (now.last != &op.node) {
+    Op result(op.in, *now.last, op.version);
     result.define(0, text, dtype, dims);
     return;
   }
