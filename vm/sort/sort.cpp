@@ -42,8 +42,8 @@ constexpr SizeFormula::Step rows{Op::Arg, 0}, n{Op::Arg, 1}, k{Op::Arg, 2}; // t
 constexpr SizeFormula::Step plus{Op::Add}, minus{Op::Sub}, times{Op::Mul}, over{Op::FloorDiv}, over_up{Op::CeilDiv},
     least{Op::Min}, greatest{Op::Max};
 
-// A short row takes about 8 ns an element; 100 us are worth a task.
-constexpr int64_t kTask = 12500;
+// A short row takes about 3 ns an element; 100 us are worth a task.
+constexpr int64_t kTask = 33000;
 SizeFormula rows_of_task() { return formula({kTask, n, 1, plus, over_up}); }
 
 CompiledKernel named(SortOp op) {
@@ -57,32 +57,29 @@ CompiledKernel named(SortOp op) {
 CompiledKernel make_top_kernel(int64_t item_bytes, PhaseFunction top_row) {
   CompiledKernel kernel = named(SortOp::Top);
   kernel.phases.push_back({top_row, formula({rows}), rows_of_task()});
-  kernel.local_bytes = formula({n, k, 2, times, kSpare, plus, least, 2 * item_bytes, times});
+  kernel.local_bytes = formula({n, k, 2, times, kSpare, plus, least, item_bytes, times});
   return kernel;
 }
 
 CompiledKernel make_kernel(SortOp op, const Layout& layout, const Phases& phases) {
   CompiledKernel kernel = named(op);
-  const int64_t two_items = 2 * layout.item_bytes;
   // 1 where workers share a row, else 0.
   const SizeFormula is_long = formula({n, kShortRow + 1, over, 1, least});
   const SizeFormula are_few = formula({kFewRows + 1, rows, minus, 0, greatest, 1, least});
   const SizeFormula shared = formula({is_long, are_few, times});
   const SizeFormula shared_rows = formula({rows, shared, times});
-  const SizeFormula chunks = formula({n, kChunk, over_up, kMostChunks, least});
-  const SizeFormula all_chunks = formula({shared_rows, chunks, times});
+  const SizeFormula all_chunks = formula({shared_rows, n, kChunk, over_up, kMostChunks, least, times});
   auto add = [&](PhaseFunction function, SizeFormula tiles, SizeFormula grain) {
-    kernel.phases.push_back({function, std::move(tiles), std::move(grain)});
+    if (function) kernel.phases.push_back({function, std::move(tiles), std::move(grain)});
   };
   add(phases.whole_row, formula({rows, shared_rows, minus}), rows_of_task());
   add(phases.find_extremes, all_chunks, SizeFormula::constant(1));
-  add(phases.count, all_chunks, SizeFormula::constant(1));
-  add(phases.scatter, all_chunks, SizeFormula::constant(1));
+  add(phases.sample, shared_rows, SizeFormula::constant(1));
+  add(phases.partition, all_chunks, SizeFormula::constant(1));
   add(phases.bucket, formula({shared_rows, kBuckets, times}), formula({kBuckets * kTask, n, 1, plus, over_up}));
-  if (phases.restore) add(phases.restore, shared_rows, SizeFormula::constant(1));
-  kernel.local_bytes = formula({1, shared, minus, n, times, two_items, times});
-  kernel.shared_bytes = formula(
-      {shared_rows, n, two_items, times, chunks, layout.chunk_bytes, times, plus, layout.row_bytes, plus, times});
+  add(phases.restore, shared_rows, SizeFormula::constant(1));
+  if (layout.local > 0) kernel.local_bytes = formula({1, shared, minus, n, times, layout.local, times});
+  kernel.shared_bytes = formula({shared_rows, n, layout.shared, times, layout.row, plus, times});
   return kernel;
 }
 

@@ -1,10 +1,10 @@
 // Sorting along the last axis, as kernels of the VM. Stable, NaN last, -0 and 0 equal: there is one right result, so
 // the bits do not depend on threads or machines. Tensors are dense and row-major.
 //
-// Short rows are a tile each. Values: networks of vectors (vectors.h). Positions: ranks by counting in blocks of 32,
-// then merges; from some hundred elements on least significant digit first (LSD radix). Long rows are first partitioned
-// by the leading digits of the range that their keys take, chunk by chunk, which all workers share; the buckets, which
-// then fit a cache, are sorted as short rows are. Where there are many long rows, each is partitioned by one worker.
+// Values become numbers in their order (sorter.h), which are sorted in place, in the result: by networks, and by a
+// quicksort of vectors (quick.h). Positions are the lower half of a number whose upper half is an element's, so that no
+// two are equal. Long rows are shared by workers: chunks are partitioned by splitters that samples tell, then the parts
+// of each bucket are gathered and sorted. Where there are many long rows, each is sorted by one worker.
 // The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements.
 #pragma once
 #include "abi/dtype.h"

@@ -1,313 +1,130 @@
-// The kernels of one operation, as templates over it and over the width of keys: each operation has a source file of
-// its own (values.cpp, order.cpp, top.cpp), so that executables carry those that they use.
+// The kernels of one operation, as templates over it and over the width of elements: each operation has a source file
+// of its own (values.cpp, order.cpp, top.cpp), so that executables carry those that they use.
 #pragma once
+#include "vm/sort/methods.h"
 #include "vm/sort/sort.h"
-#include "vm/sort/vectors.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 namespace tl::sorting {
 
-// ---- keys: unsigned integers in the order of the values; what is equal has one key, NaN the greatest ----------------
+// ---- numbers: signed integers in the order of the values; what is equal has one number, NaN the greatest -----------
 
-// The elements of one type, in a row after the other, and their keys. An element has 1, 2, 4 or 8 bytes; its bits, and
-// its key, are in the low ones of a Key, which is of 64 bits where elements are.
-template <class Key> struct Elements {
-  int64_t bytes;
+// The elements of one type, as signed integers of their width, and their numbers, which have 32 bits at least.
+template <class Bits> struct Elements {
+  using Number = std::conditional_t<sizeof(Bits) == 8, int64_t, int32_t>;
+  static constexpr Bits kMost = std::numeric_limits<Bits>::max();
   bool of_floats;
-  Key sign, all;
-  Key positive = 0, negative = 0; // what is flipped where the sign is clear, and where it is set
-  Key magnitude = 0;              // all but the sign of floats: its bits are 0 for zeros, more than `infinity` for NaN
-  Key zero = 1, infinity;         // of integers: no magnitude is so
+  Bits flipped = 0;                               // of unsigned integers: the sign
+  Bits negative = 0;                              // what is flipped in negative floats
+  Bits magnitude = 0, zero = 1, infinity = kMost; // of floats: all but the sign is 0 for zeros, more for NaN
 
-  explicit Elements(DType type)
-      : bytes(size_of(type)), of_floats(is_float(type)), sign(Key{1} << (8 * bytes - 1)), all(sign | (sign - 1)),
-        infinity(all) {
+  explicit Elements(DType type) : of_floats(is_float(type)) {
     if (of_floats) {
-      positive = sign;
-      negative = all;
-      magnitude = all ^ sign;
+      negative = magnitude = kMost;
       zero = 0;
       const int mantissa = type == DType::F64 ? 52 : type == DType::F32 ? 23 : type == DType::BF16 ? 7 : 10;
-      infinity = magnitude >> mantissa << mantissa;
-    } else if (!is_unsigned(type) && type != DType::Bool) {
-      positive = negative = sign;
+      infinity = static_cast<Bits>(kMost >> mantissa << mantissa);
+    } else if (is_unsigned(type) || type == DType::Bool) {
+      flipped = std::numeric_limits<Bits>::min();
     }
   }
 
-  Key key_of_zero() const { return sign; } // of floats
-  Key key_of_nan() const { return all; }
-  Key key(Key bits) const {
-    const Key m = bits & magnitude;
-    const Key key = bits ^ (bits & sign ? negative : positive);
-    return m > infinity ? all : m == zero ? sign : key;
+  static constexpr Number kZero = 0, kNan = kMost; // of floats
+  // A function is its own inverse, but for NaN and for which of the two zeros it is.
+  Bits turned(Bits bits) const {
+    constexpr int sign = 8 * sizeof(Bits) - 1;
+    return static_cast<Bits>(bits ^ flipped ^ (negative & static_cast<Bits>(bits >> sign)));
   }
-  // The bits of a key, but for NaN and for which of the two zeros it is.
-  Key bits(Key key) const { return key ^ (key & sign ? positive : negative); }
+  Number number(Bits bits) const {
+    const Bits m = bits & magnitude;
+    Number number = turned(bits);
+    number = m == zero ? kZero : number;
+    number = m > infinity ? kNan : number;
+    return number;
+  }
+  // Whether values may be equal and not have the same bits.
+  bool ambiguous(Number number) const { return of_floats && (number == kZero || number == kNan); }
 
-  // Calls f with `from` as an array of unsigned integers, as wide as the elements are.
-  template <class Byte, class F> void typed(Byte* from, F f) const {
-    constexpr bool is_const = std::is_const_v<Byte>;
-    auto as = [&]<class T>(T) { f(reinterpret_cast<std::conditional_t<is_const, const T, T>*>(from)); };
-    if constexpr (sizeof(Key) == 8)
-      as(uint64_t{});
-    else if (bytes == 4)
-      as(uint32_t{});
-    else if (bytes == 2)
-      as(uint16_t{});
-    else
-      as(uint8_t{});
+  // Gives whether one of them is ambiguous. The two do not overlap.
+  bool read(const Bits* __restrict from, int64_t count, Number* __restrict numbers) const {
+    const Elements e = *this; // the compiler cannot know that writing numbers does not change them
+    Number any = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Number number = e.number(from[i]);
+      numbers[i] = number;
+      any |= static_cast<Number>(number == kZero) | static_cast<Number>(number == kNan);
+    }
+    return any != 0 && of_floats;
   }
-
-  [[gnu::noinline]] void read(const std::byte* from, int64_t count, Key* keys) const {
-    const Elements e = *this; // the compiler cannot know that writing keys does not change them
-    typed(from, [&](const auto* values) {
-      for (int64_t i = 0; i < count; ++i)
-        keys[i] = e.key(values[i]);
-    });
+  void write(const Number* __restrict numbers, int64_t count, Bits* __restrict to) const {
+    const Elements e = *this;
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = e.turned(static_cast<Bits>(numbers[i]));
   }
-  Key read(const std::byte* at) const {
-    Key key;
-    read(at, 1, &key);
-    return key;
+  void turn(Number* numbers, int64_t count) const { // into the bits of elements as wide
+    const Elements e = *this;
+    for (int64_t i = 0; i < count; ++i)
+      numbers[i] = e.turned(static_cast<Bits>(numbers[i]));
   }
 
   static constexpr int64_t kRead = 256;
-  // Calls f(i, key) for elements [begin, end) of x.
-  template <class F> void each(const std::byte* x, int64_t begin, int64_t end, F f) const {
-    Key keys[kRead];
+  // Calls f(i, number) for elements [begin, end) of x.
+  template <class F> void each(const Bits* x, int64_t begin, int64_t end, F f) const {
+    Number numbers[kRead];
     for (int64_t at = begin; at < end; at += kRead) {
       const int64_t count = std::min(kRead, end - at);
-      read(x + at * bytes, count, keys);
+      read(x + at, count, numbers);
       for (int64_t i = 0; i < count; ++i)
-        f(at + i, keys[i]);
+        f(at + i, numbers[i]);
     }
   }
 };
 
-// ---- what is moved: keys alone, or keys and the positions of their values -------------------------------------------
-
-template <class K> struct KeyItem {
-  using Key = K;
-  K bits;
-  static KeyItem make(K key, uint64_t) { return {key}; }
-  K key() const { return bits; }
+template <class Number> struct Extremes {
+  Number least = std::numeric_limits<Number>::max(), greatest = std::numeric_limits<Number>::min();
+  void add(Number number) {
+    least = std::min(least, number);
+    greatest = std::max(greatest, number);
+  }
+  void add(const Extremes& other) {
+    least = std::min(least, other.least);
+    greatest = std::max(greatest, other.greatest);
+  }
 };
 
-// One number: stable also where a sort that is not compares it as a whole. Positions below 2^32.
-struct ShortItem {
-  using Key = uint32_t;
-  uint64_t bits;
-  static ShortItem make(uint32_t key, uint64_t position) { return {uint64_t{key} << 32 | position}; }
-  uint32_t key() const { return static_cast<uint32_t>(bits >> 32); }
-  friend bool operator<(const ShortItem& a, const ShortItem& b) { return a.bits < b.bits; }
-  uint64_t position() const { return static_cast<uint32_t>(bits); }
+// ---- positions: one number of an element's upper 32 bits and its position, so that a sort of numbers is stable -----
+
+// Which bits those are: of the range that the numbers of a row take, the highest. `shift` lower ones are left.
+struct Upper {
+  uint64_t least = 0;
+  int shift = 0;
+
+  Upper() = default;
+  explicit Upper(const Extremes<int64_t>& all)
+      : least(static_cast<uint64_t>(all.least)),
+        shift(std::max(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(all.greatest) - least)) - 32)) {}
+
+  static int64_t item(uint32_t bits, uint64_t position) {
+    return static_cast<int64_t>(uint64_t{bits ^ 1u << 31} << 32 | position);
+  }
+  static uint64_t position(int64_t item) { return static_cast<uint32_t>(item); }
+  int64_t operator()(int32_t number, int64_t position) const {
+    return item(static_cast<uint32_t>(number) ^ 1u << 31, static_cast<uint64_t>(position));
+  }
+  int64_t operator()(int64_t number, int64_t position) const {
+    return item(static_cast<uint32_t>((static_cast<uint64_t>(number) - least) >> shift),
+                static_cast<uint64_t>(position));
+  }
+  // The same of the bits that are left.
+  int64_t lower(int64_t number, uint64_t position) const {
+    const uint64_t mask = (uint64_t{1} << shift) - 1;
+    return item(static_cast<uint32_t>((static_cast<uint64_t>(number) - least) & mask), position);
+  }
 };
-
-struct LongItem {
-  using Key = uint64_t;
-  uint64_t bits, at;
-  friend bool operator<(const LongItem& a, const LongItem& b) {
-    return a.bits < b.bits || (a.bits == b.bits && a.at < b.at);
-  }
-  static LongItem make(uint64_t key, uint64_t position) { return {key, position}; }
-  uint64_t key() const { return bits; }
-  uint64_t position() const { return at; }
-};
-
-// ---- one row, or one bucket -----------------------------------------------------------------------------------------
-
-constexpr int64_t kBlock = 32;     // sorted by counting ranks
-constexpr int64_t kMerged = 128;   // up to so many elements, sorted blocks are merged
-constexpr int64_t kTogether = 128; // rows of up to so many numbers without positions are sorted side by side
-constexpr int64_t kVectors = 2048; // up to so many numbers without positions are sorted as vectors
-
-// The numbers of keys, which vectors compare as signed ones.
-template <class Key> void sort_keys(const KeyItem<Key>* from, KeyItem<Key>* to, int64_t n) {
-  using Signed = std::make_signed_t<Key>;
-  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
-  constexpr auto square = static_cast<int64_t>(sort_vectors::kLanes<Signed> * sort_vectors::kLanes<Signed>);
-  alignas(32) Signed a[kVectors], b[kVectors];
-  for (int64_t i = 0; i < n; ++i)
-    a[i] = static_cast<Signed>(from[i].key() ^ sign);
-  const int64_t whole = (n + square - 1) / square * square;
-  std::fill(a + n, a + whole, std::numeric_limits<Signed>::max());
-  const Signed* sorted = sort_vectors::sort(a, b, whole);
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = KeyItem<Key>{static_cast<Key>(sorted[i]) ^ sign};
-}
-template <class Item> inline constexpr bool kIsKey = false;
-template <class Key> inline constexpr bool kIsKey<KeyItem<Key>> = true;
-
-// The rank of an element is how many come before it: no branch, and the compiler makes vectors of it.
-template <class Item> void sort_block(const Item* from, Item* to, int64_t n) {
-  using Signed = std::make_signed_t<typename Item::Key>;
-  Signed keys[kBlock];
-  for (int64_t i = 0; i < n; ++i)
-    keys[i] = static_cast<Signed>(from[i].key() ^ static_cast<typename Item::Key>(std::numeric_limits<Signed>::min()));
-  for (int64_t i = 0; i < n; ++i) {
-    Signed rank = 0;
-    for (int64_t j = 0; j < i; ++j)
-      rank += keys[j] <= keys[i];
-    for (int64_t j = i + 1; j < n; ++j)
-      rank += keys[j] < keys[i];
-    to[rank] = from[i];
-  }
-}
-
-// Two neighbouring runs of equal length from both ends at once, without a branch: half as long a chain of dependent
-// operations.
-template <class Item> void merge_equal(const Item* from, int64_t width, Item* to) {
-  const Item *a = from, *b = from + width, *a_last = b - 1, *b_last = b + width - 1;
-  Item* last = to + 2 * width - 1;
-  for (int64_t i = 0; i < width; ++i) {
-    const bool second = b->key() < a->key();
-    *to++ = second ? *b : *a;
-    b += second;
-    a += !second;
-    const bool first = b_last->key() < a_last->key();
-    *last-- = first ? *a_last : *b_last;
-    a_last -= first;
-    b_last -= !first;
-  }
-}
-
-template <class Item> void merge(const Item* a, const Item* a_end, const Item* b, const Item* b_end, Item* to) {
-  while (a != a_end && b != b_end) {
-    const bool second = b->key() < a->key();
-    *to++ = second ? *b : *a;
-    b += second;
-    a += !second;
-  }
-  to = std::copy(a, a_end, to);
-  std::copy(b, b_end, to);
-}
-
-template <class Item> Item* sort_merging(Item* a, Item* b, int64_t n) {
-  for (int64_t i = 0; i < n; i += kBlock)
-    sort_block(a + i, b + i, std::min(kBlock, n - i));
-  for (int64_t width = kBlock; width < n; width *= 2, std::swap(a, b))
-    for (int64_t lo = 0; lo < n; lo += 2 * width) {
-      const int64_t middle = std::min(lo + width, n), hi = std::min(lo + 2 * width, n);
-      if (hi - lo == 2 * width)
-        merge_equal(b + lo, width, a + lo);
-      else
-        merge(b + lo, b + middle, b + middle, b + hi, a + lo);
-    }
-  return b;
-}
-
-template <class Item> void insert(Item* a, int64_t n) {
-  for (int64_t i = 1; i < n; ++i) {
-    const Item item = a[i];
-    int64_t k = i;
-    for (; k > 0 && item.key() < a[k - 1].key(); --k)
-      a[k] = a[k - 1];
-    a[k] = item;
-  }
-}
-
-// Most significant digit first: as many buckets as are worth it by the range that the keys take; then each of them.
-// The result is in b if `moves`, else in a.
-template <class Item> void sort_by_range(Item* a, Item* b, int64_t n, bool moves) {
-  using Key = typename Item::Key;
-  if constexpr (kIsKey<Item>)
-    if (n > 12 && n <= kVectors) return sort_keys(a, moves ? b : a, n);
-  if (n <= 12) {
-    if (moves) std::copy_n(a, n, b);
-    return insert(moves ? b : a, n);
-  }
-  if (n <= kBlock) {
-    if (moves) return sort_block(a, b, n);
-    Item block[kBlock];
-    sort_block(a, block, n);
-    std::copy_n(block, n, a);
-    return;
-  }
-  Key least = a[0].key(), greatest = least;
-  for (int64_t i = 1; i < n; ++i) {
-    least = std::min(least, a[i].key());
-    greatest = std::max(greatest, a[i].key());
-  }
-  const Key range = greatest - least;
-  constexpr int kMostBits = 11;
-  const int bits = std::min(kMostBits, static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) - 2);
-  const int shift = std::max(0, static_cast<int>(std::bit_width(range)) - bits);
-  const auto buckets = static_cast<int64_t>(range >> shift) + 1;
-  uint32_t starts[(1 << kMostBits) + 1];
-  std::fill_n(starts, buckets + 1, 0u);
-  for (int64_t i = 0; i < n; ++i)
-    ++starts[((a[i].key() - least) >> shift) + 1];
-  for (int64_t k = 1; k <= buckets; ++k)
-    starts[k] += starts[k - 1];
-  for (int64_t i = 0; i < n; ++i) {
-    const Item item = a[i];
-    b[starts[(item.key() - least) >> shift]++] = item;
-  }
-  if (shift == 0) {
-    if (!moves) std::copy_n(b, n, a);
-    return;
-  }
-  for (int64_t k = 0, begin = 0; k < buckets; ++k) { // starts[k] is where bucket k ends now
-    const int64_t end = starts[k];
-    if (end - begin == 1) {
-      if (!moves) a[begin] = b[begin];
-    } else if (end > begin) {
-      sort_by_range(b + begin, a + begin, end - begin, !moves);
-    }
-    begin = end;
-  }
-}
-
-// LSD radix, by digits of so many bits. Digits that are the same everywhere are passed over.
-template <int passes, int digit, class Item> Item* sort_by_digits(Item* a, Item* b, int64_t n) {
-  using Key = typename Item::Key;
-  constexpr Key mask = (Key{1} << digit) - 1;
-  uint32_t counts[passes][mask + 1] = {};
-  const Key first = a[0].key();
-  Key varying = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const Key key = a[i].key();
-    varying |= key ^ first;
-    for (int p = 0; p < passes; ++p)
-      ++counts[p][key >> (p * digit) & mask];
-  }
-  for (int p = 0; p < passes; ++p) {
-    if ((varying >> (p * digit) & mask) == 0) continue;
-    uint32_t sum = 0;
-    for (uint32_t& count : counts[p])
-      sum += std::exchange(count, sum);
-    for (int64_t i = 0; i < n; ++i) {
-      const Item item = a[i];
-      b[counts[p][item.key() >> (p * digit) & mask]++] = item;
-    }
-    std::swap(a, b);
-  }
-  return a;
-}
-
-// Sorts a[0, n) by keys of so many bytes, with b as another place for as many. Gives where the result is: a or b.
-template <class Item> Item* sort_items(Item* a, Item* b, int64_t n, int64_t bytes) {
-  if constexpr (kIsKey<Item>)
-    if (n <= kVectors) {
-      sort_keys(a, b, n);
-      return b;
-    }
-  if (n <= kMerged) return sort_merging(a, b, n);
-  if constexpr (sizeof(typename Item::Key) == 8) {
-    sort_by_range(a, b, n, true);
-    return b;
-  } else {
-    const bool is_long = n > 4096;
-    if (bytes == 1) return sort_by_digits<1, 8>(a, b, n);
-    if (bytes == 2) return is_long ? sort_by_digits<2, 11>(a, b, n) : sort_by_digits<2, 8>(a, b, n);
-    return is_long ? sort_by_digits<3, 11>(a, b, n) : sort_by_digits<4, 8>(a, b, n);
-  }
-}
 
 // ---- the phases -----------------------------------------------------------------------------------------------------
 
@@ -315,33 +132,40 @@ constexpr int64_t kShortRow = 1 << 15; // longer rows are shared by workers,
 constexpr int64_t kFewRows = 4;        // if there are so few of them
 constexpr int64_t kChunk = 1 << 16;    // of a long row: so many elements, or a 64th
 constexpr int64_t kMostChunks = 64;
-constexpr int64_t kSpare = 128; // the k greatest are chosen among 2 k and so many elements
-constexpr int kBucketBits = 11;
-constexpr int64_t kBuckets = 1 << kBucketBits;
+constexpr int64_t kSpare = 128;   // the k greatest are chosen among 2 k and so many elements
+constexpr int64_t kBuckets = 32;  // of a long row
+constexpr int64_t kSamples = 512; // tell where buckets begin
 
 inline int64_t chunks_of(int64_t n) { return std::min(kMostChunks, (n + kChunk - 1) / kChunk); }
 
-// What a long row has in shared memory. `Extremes` and the counts are per chunk.
-template <class Key> struct Extremes {
-  Key least, greatest;
+// What a long row has in shared memory, before its items.
+template <class Item> struct Table {
+  Upper upper;
+  Item splitters[kBuckets - 1];
+  struct Chunk {
+    Extremes<int64_t> extremes;
+    int64_t starts[kBuckets + 1]; // of the buckets' items in the chunk
+  } chunks[kMostChunks];
 };
 
-template <SortOp op, class Key> struct Sorter {
-  using OrderItem = std::conditional_t<sizeof(Key) == 4, ShortItem, LongItem>;
-  using Item = std::conditional_t<op == SortOp::Values, KeyItem<Key>, OrderItem>;
+template <SortOp op, class Bits> struct Sorter {
+  using E = Elements<Bits>;
+  using Number = typename E::Number;
+  // What is sorted, in place: in the result where it is as wide.
+  using Item = std::conditional_t<op == SortOp::Values, Number, int64_t>;
+  static constexpr bool kInResult = op != SortOp::Values || sizeof(Bits) == sizeof(Number);
+  static constexpr bool kHasUpper = op != SortOp::Values && sizeof(Bits) == 8;
 
   int64_t rows, n, k; // k results a row
-  Elements<Key> elements;
-  const std::byte* x;
+  E elements;
+  const Bits* x;
   std::byte* result; // of elements, or of i64
   std::byte *shared, *local;
 
   Sorter(KernelArgs args, const KernelWorkspace* workspace)
       : rows(number(args, 0)), n(number(args, 1)), k(number(args, 2)), elements(static_cast<DType>(number(args, 3))),
-        x(static_cast<const std::byte*>(args[kSortNumbers])), result(static_cast<std::byte*>(args[kSortNumbers + 1])),
+        x(static_cast<const Bits*>(args[kSortNumbers])), result(static_cast<std::byte*>(args[kSortNumbers + 1])),
         shared(workspace->shared), local(workspace->local) {}
-
-  const std::byte* row_of_x(int64_t row) const { return x + row * n * elements.bytes; }
 
   static int64_t number(KernelArgs args, size_t i) {
     int64_t value;
@@ -349,78 +173,103 @@ template <SortOp op, class Key> struct Sorter {
     return value;
   }
 
-  // Writes sorted items as results, from number `first` of all; keys are less by `least`.
-  template <class I> void write(const I* items, int64_t count, int64_t first, Key least = 0) const {
-    if constexpr (op == SortOp::Values) {
-      const Elements<Key> e = elements;
-      e.typed(result + first * e.bytes, [&](auto* to) {
-        for (int64_t i = 0; i < count; ++i)
-          to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(e.bits(static_cast<Key>(items[i].key() + least)));
-      });
-    } else {
-      auto* to = reinterpret_cast<int64_t*>(result) + first;
-      for (int64_t i = 0; i < count; ++i)
-        to[i] = static_cast<int64_t>(items[i].position());
-    }
-  }
+  const Bits* row_of_x(int64_t row) const { return x + row * n; }
+  Bits* values_of(int64_t row) const { return reinterpret_cast<Bits*>(result) + row * n; }
+  int64_t* positions_of(int64_t row) const { return reinterpret_cast<int64_t*>(result) + row * k; }
+  Item* items_of_result(int64_t row) const { return reinterpret_cast<Item*>(result) + row * n; }
 
-  // What keys do not tell: which NaN, and which of the zeros. They come in the order of the row.
+  // What numbers do not tell: which NaN, and which of the zeros. They come in the order of the row.
   void restore(int64_t row) const {
     if constexpr (op == SortOp::Values) {
       if (!elements.of_floats) return;
-      const std::byte* from = row_of_x(row);
-      std::byte* to = result + row * n * elements.bytes;
-      auto copy = [&](Key wanted) {
-        int64_t at = 0;
-        for (int64_t step = std::bit_floor(static_cast<uint64_t>(n)); step > 0; step /= 2)
-          if (at + step <= n && elements.read(to + (at + step - 1) * elements.bytes) < wanted) at += step;
-        if (at == n || elements.read(to + at * elements.bytes) != wanted) return;
-        elements.each(from, 0, n, [&](int64_t i, Key key) {
-          if (key == wanted) std::memcpy(to + at++ * elements.bytes, from + i * elements.bytes, elements.bytes);
+      const Bits* from = row_of_x(row);
+      Bits* to = values_of(row);
+      auto copy = [&](Number wanted) {
+        Bits* at = std::partition_point(to, to + n, [&](Bits bits) { return elements.number(bits) < wanted; });
+        if (at == to + n || elements.number(*at) != wanted) return;
+        elements.each(from, 0, n, [&](int64_t i, Number number) {
+          if (number == wanted) *at++ = from[i];
         });
       };
-      copy(elements.key_of_zero());
-      copy(elements.key_of_nan());
+      copy(E::kZero);
+      copy(E::kNan);
     }
   }
 
-  void whole_row(int64_t row) const {
-    Item* a = reinterpret_cast<Item*>(local);
-    elements.each(row_of_x(row), 0, n, [&](int64_t i, Key key) { a[i] = Item::make(key, static_cast<uint64_t>(i)); });
-    Item* sorted = a + n;
-    if (n > kShortRow)
-      sort_by_range(a, sorted, n, true);
+  void make_items(const Bits* row, int64_t begin, int64_t end, const Upper& upper, Item* items) const {
+    if constexpr (op == SortOp::Values)
+      elements.read(row + begin, end - begin, items);
     else
-      sorted = sort_items(a, sorted, n, elements.bytes);
-    write(sorted, n, row * n);
-    restore(row);
+      elements.each(row, begin, end, [&](int64_t i, Number number) { *items++ = upper(number, i); });
   }
 
-  // Rows [first, end), of at most kTogether elements: as many at a time as a vector has lanes.
-  void short_rows(int64_t first, int64_t end) const {
-    using Signed = std::make_signed_t<Key>;
-    constexpr auto lanes = static_cast<int64_t>(sort_vectors::kLanes<Signed>);
-    constexpr Key flip = Key{1} << (8 * sizeof(Key) - 1);
-    alignas(32) Signed numbers[lanes * kTogether], columns[lanes * kTogether];
-    Key keys[kTogether];
-    bool ambiguous[lanes]; // does the row have a zero or a NaN?
-    KeyItem<Key> items[kTogether];
-    for (; first < end; first += lanes) {
-      const int64_t count = std::min(lanes, end - first);
-      for (int64_t lane = 0; lane < lanes; ++lane) { // those beyond the last row are as that
-        elements.read(row_of_x(first + std::min(lane, count - 1)), n, keys);
-        for (int64_t i = 0; i < n; ++i)
-          numbers[lane * kTogether + i] = static_cast<Signed>(keys[i] ^ flip);
-        bool any = false;
-        for (int64_t i = 0; elements.of_floats && i < n; ++i)
-          any |= (keys[i] == elements.key_of_zero()) | (keys[i] == elements.key_of_nan());
-        ambiguous[lane] = any;
+  // Sorted items of a row become its results, from number `first` on.
+  void finish(Item* items, int64_t count, int64_t row, int64_t first, const Upper& upper) const {
+    if constexpr (op == SortOp::Values && kInResult) {
+      elements.turn(items, count);
+    } else if constexpr (op == SortOp::Values) {
+      elements.write(items, count, values_of(row) + first);
+    } else {
+      if constexpr (kHasUpper)
+        if (upper.shift > 0) sort_lower(items, count, row, upper);
+      int64_t* to = positions_of(row) + first;
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = static_cast<int64_t>(Upper::position(items[i]));
+    }
+  }
+
+  // Items whose upper bits are equal, by the lower ones.
+  void sort_lower(int64_t* items, int64_t count, int64_t row, const Upper& upper) const {
+    const Bits* from = row_of_x(row);
+    for (int64_t begin = 0, end; begin < count; begin = end) {
+      const int64_t bits = items[begin] >> 32;
+      for (end = begin + 1; end < count && items[end] >> 32 == bits;)
+        ++end;
+      if (end - begin == 1) continue;
+      for (int64_t i = begin; i < end; ++i) {
+        const uint64_t position = Upper::position(items[i]);
+        items[i] = upper.lower(elements.number(from[position]), position);
       }
-      sort_vectors::sort_rows(numbers, kTogether, n, columns);
+      methods<int64_t>().sort(items + begin, end - begin);
+    }
+  }
+
+  Extremes<int64_t> extremes_of(const Bits* row, int64_t begin, int64_t end) const {
+    Extremes<int64_t> all;
+    elements.each(row, begin, end, [&](int64_t, Number number) { all.add({number, number}); });
+    return all;
+  }
+
+  void whole_row(int64_t row) const {
+    if (n == 0) return;
+    const Bits* from = row_of_x(row);
+    Upper upper;
+    if constexpr (kHasUpper) upper = Upper(extremes_of(from, 0, n));
+    Item* items = kInResult ? items_of_result(row) : reinterpret_cast<Item*>(local);
+    bool ambiguous = false;
+    if constexpr (op == SortOp::Values)
+      ambiguous = elements.read(from, n, items);
+    else
+      make_items(from, 0, n, upper, items);
+    methods<Item>().sort(items, n);
+    finish(items, n, row, 0, upper);
+    if (ambiguous) restore(row);
+  }
+
+  static constexpr int kLongestColumn = 32, kMostLanes = 16;
+  // Rows [first, end), of at most kLongestColumn elements: as many at a time as a vector has lanes.
+  void short_rows(int64_t first, int64_t end) const {
+    const Methods<Number>& m = methods<Number>();
+    alignas(64) Number numbers[kMostLanes * kLongestColumn];
+    bool ambiguous[kMostLanes];
+    for (; first < end; first += m.lanes) {
+      const int64_t count = std::min<int64_t>(m.lanes, end - first);
+      for (int64_t lane = 0; lane < m.lanes; ++lane) // those beyond the last row are as that
+        ambiguous[lane] =
+            elements.read(row_of_x(first + std::min(lane, count - 1)), n, numbers + lane * kLongestColumn);
+      m.sort_columns(numbers, kLongestColumn, static_cast<int>(n));
       for (int64_t lane = 0; lane < count; ++lane) {
-        for (int64_t i = 0; i < n; ++i)
-          items[i] = {static_cast<Key>(numbers[lane * kTogether + i]) ^ flip};
-        write(items, n, (first + lane) * n);
+        elements.write(numbers + lane * kLongestColumn, n, values_of(first + lane));
         if (ambiguous[lane]) restore(first + lane);
       }
     }
@@ -428,71 +277,76 @@ template <SortOp op, class Key> struct Sorter {
 
   static int64_t kept_of(int64_t n, int64_t k) { return std::min(n, 2 * k + kSpare); }
 
-  // Keeps the least elements so far: what is not less than the k-th of them is passed over, in blocks. Equals that come
-  // later are not less.
+  // The greatest numbers come first: an item is less where its number is greater.
+  struct LongItem {
+    int64_t descending, at;
+    LongItem(int64_t number, int64_t position) : descending(~number), at(position) {}
+    friend bool operator<(const LongItem& a, const LongItem& b) {
+      return a.descending < b.descending || (a.descending == b.descending && a.at < b.at);
+    }
+    int64_t number() const { return ~descending; }
+    int64_t position() const { return at; }
+  };
+  struct ShortItem {
+    int64_t item;
+    ShortItem(int32_t number, int64_t position) : item(Upper()(~number, position)) {}
+    friend bool operator<(const ShortItem& a, const ShortItem& b) { return a.item < b.item; }
+    int32_t number() const { return ~static_cast<int32_t>(item >> 32); }
+    int64_t position() const { return static_cast<int64_t>(Upper::position(item)); }
+  };
+  using TopItem = std::conditional_t<sizeof(Number) == 8, LongItem, ShortItem>;
+
+  // Keeps the greatest elements so far: what is not greater than the k-th of them is passed over, in blocks. Equals
+  // that come later are not greater.
   void top_row(int64_t row) const {
     if (k == 0) return;
     const int64_t room = kept_of(n, k);
-    Item* kept = reinterpret_cast<Item*>(local);
-    const std::byte* from = row_of_x(row);
-    // Descending is ascending by what is left to the greatest key.
-    auto item = [&](int64_t i, Key key) { return Item::make(elements.all - key, static_cast<uint64_t>(i)); };
-    elements.each(from, 0, room, [&](int64_t i, Key key) { kept[i] = item(i, key); });
-    if (room == n) return write(sort_items(kept, kept + n, n, elements.bytes), k, row * k);
+    auto* kept = reinterpret_cast<TopItem*>(local);
+    const Bits* from = row_of_x(row);
+    elements.each(from, 0, room, [&](int64_t i, Number number) { kept[i] = TopItem(number, i); });
     int64_t count = room;
-    auto keep_least = [&] {
-      std::nth_element(kept, kept + k - 1, kept + count);
+    auto keep_greatest = [&] {
+      if (k < count) std::nth_element(kept, kept + k - 1, kept + count);
       count = k;
-      return elements.all - kept[k - 1].key();
+      return kept[k - 1].number();
     };
-    Key bound = keep_least();
-    Key keys[kBlock];
-    for (int64_t begin = room; begin < n; begin += kBlock) {
-      const int64_t size = std::min(kBlock, n - begin);
-      elements.read(from + begin * elements.bytes, size, keys);
+    Number bound = keep_greatest();
+    constexpr int64_t block = 32;
+    Number numbers[block];
+    for (int64_t begin = room; begin < n; begin += block) {
+      const int64_t size = std::min(block, n - begin);
+      elements.read(from + begin, size, numbers);
       bool any = false;
       for (int64_t i = 0; i < size; ++i)
-        any |= keys[i] > bound;
+        any |= numbers[i] > bound;
       if (!any) continue;
       for (int64_t i = 0; i < size; ++i) {
-        if (keys[i] <= bound) continue;
-        kept[count++] = item(begin + i, keys[i]);
-        if (count == room) bound = keep_least();
+        if (numbers[i] <= bound) continue;
+        kept[count++] = TopItem(numbers[i], begin + i);
+        if (count == room) bound = keep_greatest();
       }
     }
-    keep_least();
-    std::sort(kept, kept + k);
-    write(kept, k, row * k);
+    keep_greatest();
+    if constexpr (sizeof(Number) == 8)
+      std::sort(kept, kept + k);
+    else
+      methods<int64_t>().sort(reinterpret_cast<int64_t*>(kept), k);
+    for (int64_t i = 0; i < k; ++i)
+      positions_of(row)[i] = kept[i].position();
   }
 
-  // The digits by which a row is partitioned: (key - least) >> shift.
-  struct Partition {
-    Key least;
-    int shift;
-    uint64_t bucket(Key key) const { return (key - least) >> shift; }
-    bool tells_all() const { return shift == 0; } // the elements of a bucket are equal
-  };
-
-  // The shared memory of a long row: counts of each chunk, where buckets begin, extremes of each chunk, items twice.
+  // The shared memory of a long row: a table, its items, and room for as many where results are narrower.
+  static constexpr int64_t kTableBytes = sizeof(Table<Item>);
+  static constexpr int64_t kItemBytes = (kInResult ? 1 : 2) * sizeof(Item);
   struct Row {
-    int64_t *counts, *starts;
-    Extremes<Key>* extremes;
-    Partition* partition;
-    Item *a, *b;
+    Table<Item>* table;
+    Item *items, *gathered;
   };
-  static constexpr int64_t kChunkBytes = kBuckets * 8 + 64, kRowBytes = (kBuckets + 8) * 8 + 64;
   Row row_at(int64_t row) const {
-    const int64_t chunks = chunks_of(n), tables = kRowBytes - 64 + chunks * kChunkBytes;
-    const int64_t bytes = (tables + 2 * n * static_cast<int64_t>(sizeof(Item)) + 63) / 64 * 64;
+    const int64_t bytes = (kTableBytes + n * kItemBytes + 63) / 64 * 64;
     std::byte* at = shared + row * bytes;
-    Row r;
-    r.counts = reinterpret_cast<int64_t*>(at);
-    r.starts = r.counts + chunks * kBuckets;
-    r.extremes = reinterpret_cast<Extremes<Key>*>(r.starts + kBuckets + 8);
-    r.partition = reinterpret_cast<Partition*>(r.starts + kBuckets + 1);
-    r.a = reinterpret_cast<Item*>(at + tables);
-    r.b = r.a + n;
-    return r;
+    auto* items = reinterpret_cast<Item*>(at + kTableBytes);
+    return {reinterpret_cast<Table<Item>*>(at), items, kInResult ? items_of_result(row) : items + n};
   }
   struct Chunk {
     int64_t row, number, begin, end;
@@ -505,145 +359,121 @@ template <SortOp op, class Key> struct Sorter {
 
   void find_extremes(int64_t tile) const {
     const Chunk c = chunk_at(tile);
-    Extremes<Key> found{static_cast<Key>(~Key{0}), 0};
-    elements.each(row_of_x(c.row), c.begin, c.end, [&](int64_t, Key key) {
-      found.least = std::min(found.least, key);
-      found.greatest = std::max(found.greatest, key);
-    });
-    row_at(c.row).extremes[c.number] = found;
+    row_at(c.row).table->chunks[c.number].extremes = extremes_of(row_of_x(c.row), c.begin, c.end);
   }
 
-  Partition partition_of(const Row& r) const {
-    Extremes<Key> all = r.extremes[0];
-    for (int64_t c = 1; c < chunks_of(n); ++c) {
-      all.least = std::min(all.least, r.extremes[c].least);
-      all.greatest = std::max(all.greatest, r.extremes[c].greatest);
+  // Elements that stand evenly in the row tell where buckets begin.
+  void sample(int64_t row) const {
+    Table<Item>& table = *row_at(row).table;
+    table.upper = Upper();
+    if constexpr (kHasUpper) {
+      Extremes<int64_t> all;
+      for (int64_t c = 0; c < chunks_of(n); ++c)
+        all.add(table.chunks[c].extremes);
+      table.upper = Upper(all);
     }
-    Partition p{all.least, 0};
-    while (p.bucket(all.greatest) >= uint64_t{kBuckets})
-      ++p.shift;
-    return p;
+    Item samples[kSamples];
+    const int64_t step = n / kSamples;
+    for (int64_t i = 0; i < kSamples; ++i) {
+      const int64_t at = i * step + step / 2;
+      make_items(row_of_x(row), at, at + 1, table.upper, samples + i);
+    }
+    methods<Item>().sort(samples, kSamples);
+    for (int64_t b = 1; b < kBuckets; ++b) {
+      Item splitter = samples[b * kSamples / kBuckets];
+      if constexpr (kHasUpper) // one bucket has all whose upper bits are equal
+        if (table.upper.shift > 0) splitter -= static_cast<int64_t>(Upper::position(splitter));
+      table.splitters[b - 1] = splitter;
+    }
   }
 
-  void count(int64_t tile) const {
+  void partition(int64_t tile) const {
     const Chunk c = chunk_at(tile);
     const Row r = row_at(c.row);
-    const Partition p = partition_of(r);
-    int64_t* counts = r.counts + c.number * kBuckets;
-    std::fill_n(counts, kBuckets, 0);
-    elements.each(row_of_x(c.row), c.begin, c.end, [&](int64_t, Key key) { ++counts[p.bucket(key)]; });
-  }
-
-  void scatter(int64_t tile) const {
-    const Chunk c = chunk_at(tile);
-    const Row r = row_at(c.row);
-    const Partition p = partition_of(r);
-    // Before an element are the buckets before its own, and the chunks before its own of that.
-    int64_t next[kBuckets], sum = 0;
-    for (int64_t b = 0; b < kBuckets; ++b) {
-      next[b] = sum;
-      if (c.number == 0) r.starts[b] = sum;
-      for (int64_t k = 0; k < chunks_of(n); ++k) {
-        if (k == c.number) next[b] = sum;
-        sum += r.counts[k * kBuckets + b];
+    Item* items = r.items + c.begin;
+    make_items(row_of_x(c.row), c.begin, c.end, r.table->upper, items);
+    int64_t* starts = r.table->chunks[c.number].starts;
+    starts[0] = 0;
+    starts[kBuckets] = c.end - c.begin;
+    for (int64_t width = kBuckets; width > 1; width /= 2)
+      for (int64_t b = 0; b < kBuckets; b += width) {
+        const int64_t begin = starts[b], middle = b + width / 2;
+        starts[middle] =
+            begin + methods<Item>().partition(items + begin, starts[b + width] - begin, r.table->splitters[middle - 1]);
       }
-    }
-    if (c.number == 0) {
-      r.starts[kBuckets] = sum;
-      *r.partition = p;
-    }
-    if (op == SortOp::Values && p.tells_all()) return;
-    elements.each(row_of_x(c.row), c.begin, c.end, [&](int64_t i, Key key) {
-      r.a[next[p.bucket(key)]++] = Item::make(key - p.least, static_cast<uint64_t>(i));
-    });
   }
 
   void bucket(int64_t tile) const {
-    const int64_t row = tile / kBuckets, b = tile % kBuckets;
+    const int64_t row = tile / kBuckets, b = tile % kBuckets, chunks = chunks_of(n);
     const Row r = row_at(row);
-    const int64_t begin = r.starts[b], count = r.starts[b + 1] - begin, first = row * n + begin;
-    if (count == 0) return;
-    const Partition p = *r.partition;
-    if (p.tells_all()) {
-      if constexpr (op == SortOp::Values)
-        fill(p.least + static_cast<Key>(b), count, first);
-      else
-        write(r.a + begin, count, first);
-      return;
+    int64_t first = 0;
+    for (int64_t c = 0; c < chunks; ++c)
+      first += r.table->chunks[c].starts[b];
+    Item *items = r.gathered + first, *end = items;
+    for (int64_t c = 0; c < chunks; ++c) {
+      const int64_t* starts = r.table->chunks[c].starts;
+      const Item* chunk = r.items + chunk_at(row * chunks + c).begin;
+      end = std::copy(chunk + starts[b], chunk + starts[b + 1], end);
     }
-    if constexpr (sizeof(Key) == 8)
-      if (p.shift <= 32 && n <= int64_t{UINT32_MAX})
-        return sort_narrow(r, begin, count, static_cast<Key>(b) << p.shift, first, p.least);
-    write(sort_items(r.a + begin, r.b + begin, count, elements.bytes), count, first, p.least);
-  }
-
-  // `count` results of this key, from number `first` of all.
-  void fill(Key key, int64_t count, int64_t first) const {
-    elements.typed(result + first * elements.bytes, [&](auto* to) {
-      std::fill_n(to, count, static_cast<std::remove_reference_t<decltype(*to)>>(elements.bits(key)));
-    });
-  }
-
-  // A bucket whose keys differ in 32 bits only: as keys of so many, which begin at `base`.
-  void sort_narrow(const Row& r, int64_t begin, int64_t count, Key base, int64_t first, Key least) const {
-    using Narrow = std::conditional_t<op == SortOp::Values, KeyItem<uint32_t>, ShortItem>;
-    static_assert(sizeof(Key) == 4 || 2 * sizeof(Narrow) <= sizeof(Item)); // both places are in r.b
-    auto* a = reinterpret_cast<Narrow*>(r.b + begin);
-    for (int64_t i = 0; i < count; ++i) {
-      const Item item = r.a[begin + i];
-      uint64_t position = 0;
-      if constexpr (op != SortOp::Values) position = item.position();
-      a[i] = Narrow::make(static_cast<uint32_t>(item.key() - base), position);
-    }
-    write(sort_items(a, a + count, count, 4), count, first, least + base);
+    methods<Item>().sort(items, end - items);
+    finish(items, end - items, row, first, r.table->upper);
   }
 };
 
-template <SortOp op, class Key>
+template <SortOp op, class Bits>
 void whole_rows(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
-  const Sorter<op, Key> sorter(args, workspace);
+  const Sorter<op, Bits> sorter(args, workspace);
   if constexpr (op == SortOp::Values)
-    if (sorter.n <= kTogether && sorter.n > 1 && end - begin > 1) return sorter.short_rows(begin, end);
+    if (sorter.n <= sorter.kLongestColumn && sorter.n > 1 && end - begin > 1) return sorter.short_rows(begin, end);
   for (int64_t row = begin; row < end; ++row)
     sorter.whole_row(row);
 }
 
-template <SortOp op, class Key, void (Sorter<op, Key>::*step)(int64_t) const>
+template <SortOp op, class Bits, void (Sorter<op, Bits>::*step)(int64_t) const>
 void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
-  const Sorter<op, Key> sorter(args, workspace);
+  const Sorter<op, Bits> sorter(args, workspace);
   for (int64_t tile = begin; tile < end; ++tile)
     (sorter.*step)(tile);
 }
 
 // ---- the kernels ----------------------------------------------------------------------------------------------------
 
-// What is needed to know how much memory the phases take, and in how many tiles they run.
+// What is needed to know how much memory the phases take: bytes of a row, of an element in shared memory of long rows,
+// and of an element in a worker's memory.
 struct Layout {
-  int64_t item_bytes, chunk_bytes, row_bytes;
+  int64_t row, shared, local;
 };
-// For the kernels of Values and Order; `restore` may be null.
+// For the kernels of Values and Order; `find_extremes` and `restore` may be null.
 struct Phases {
-  PhaseFunction whole_row, find_extremes, count, scatter, bucket, restore;
+  PhaseFunction whole_row, find_extremes, sample, partition, bucket, restore;
 };
 CompiledKernel make_kernel(SortOp op, const Layout& layout, const Phases& phases);
 CompiledKernel make_top_kernel(int64_t item_bytes, PhaseFunction top_row);
 
-template <SortOp op, class Key> CompiledKernel make_kernel() {
-  using S = Sorter<op, Key>;
-  constexpr int64_t item_bytes = sizeof(typename S::Item);
-  if constexpr (op == SortOp::Top) {
-    return make_top_kernel(item_bytes, phase<op, Key, &S::top_row>);
-  } else {
-    Phases phases{whole_rows<op, Key>,         phase<op, Key, &S::find_extremes>, phase<op, Key, &S::count>,
-                  phase<op, Key, &S::scatter>, phase<op, Key, &S::bucket>,        nullptr};
-    if constexpr (op == SortOp::Values) phases.restore = phase<op, Key, &S::restore>;
-    return make_kernel(op, {item_bytes, S::kChunkBytes, S::kRowBytes}, phases);
-  }
+template <SortOp op, class Bits> const CompiledKernel& kernel_of() {
+  using S = Sorter<op, Bits>;
+  static const CompiledKernel kernel = [] {
+    if constexpr (op == SortOp::Top) {
+      return make_top_kernel(sizeof(typename S::TopItem), phase<op, Bits, &S::top_row>);
+    } else {
+      Phases phases{whole_rows<op, Bits>,        nullptr, phase<op, Bits, &S::sample>, phase<op, Bits, &S::partition>,
+                    phase<op, Bits, &S::bucket>, nullptr};
+      if constexpr (S::kHasUpper) phases.find_extremes = phase<op, Bits, &S::find_extremes>;
+      if constexpr (op == SortOp::Values) phases.restore = phase<op, Bits, &S::restore>;
+      const int64_t local = S::kInResult ? 0 : sizeof(typename S::Item);
+      return make_kernel(op, {S::kTableBytes + 64, S::kItemBytes, local}, phases);
+    }
+  }();
+  return kernel;
 }
 
 template <SortOp op> const CompiledKernel& kernel_of(DType type) {
-  static const CompiledKernel narrow = make_kernel<op, uint32_t>(), wide = make_kernel<op, uint64_t>();
-  return size_of(type) == 8 ? wide : narrow;
+  switch (size_of(type)) {
+  case 1: return kernel_of<op, int8_t>();
+  case 2: return kernel_of<op, int16_t>();
+  case 4: return kernel_of<op, int32_t>();
+  default: return kernel_of<op, int64_t>();
+  }
 }
 
 } // namespace tl::sorting

@@ -1,27 +1,37 @@
-// Sorting numbers without positions: columns of vectors by a sorting network, then merges of vectors by bitonic
-// networks (Batcher 1968; as in Inoue et al., AA-sort, 2007), from both ends of two runs at once. No branch depends on
-// a number.
+// Numbers in vectors: sorting networks (Batcher 1968) within a vector, across vectors, and of rows side by side. No
+// branch depends on a number. The width is what the file that includes this is compiled for, and so is the namespace:
+// one program has both.
 #pragma once
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <immintrin.h>
+#ifdef __AVX512F__
+#define TL_VECTORS avx512
+#else
+#define TL_VECTORS avx2
+#endif
 
-namespace tl::sort_vectors {
+namespace tl::sorting::TL_VECTORS {
 
-template <class T> struct LanesOf;
-template <> struct LanesOf<int32_t> {
-  static constexpr size_t kCount = 8;
-  typedef int32_t Vector __attribute__((vector_size(32)));
+#ifdef __AVX512F__
+constexpr int kVectorBytes = 64;
+#else
+constexpr int kVectorBytes = 32;
+#endif
+template <class T> struct VectorOf {
+  typedef T Type __attribute__((vector_size(kVectorBytes)));
 };
-template <> struct LanesOf<int64_t> {
-  static constexpr size_t kCount = 4;
-  typedef int64_t Vector __attribute__((vector_size(32)));
+template <class T> using Vector = typename VectorOf<T>::Type;
+template <class T> inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T> inline constexpr T kMost = static_cast<T>(~(T{1} << (8 * sizeof(T) - 1)));
+
+// The standard library's templates are compiled for every processor, and these are not to be taken for them.
+template <int... i> struct Ints {};
+template <int n, int... i> struct Counted : Counted<n - 1, n - 1, i...> {};
+template <int... i> struct Counted<0, i...> {
+  using Type = Ints<i...>;
 };
-template <class T> using Vector = typename LanesOf<T>::Vector;
-template <class T> inline constexpr size_t kLanes = LanesOf<T>::kCount;
-template <class T> using Indices = std::make_index_sequence<kLanes<T>>;
+template <class T> using Indices = typename Counted<kLanes<T>>::Type;
 
 template <class T> Vector<T> load(const T* from) {
   Vector<T> v;
@@ -29,171 +39,222 @@ template <class T> Vector<T> load(const T* from) {
   return v;
 }
 template <class T> void store(T* to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+template <class T> Vector<T> broadcast(T x) { return x - Vector<T>{}; }
 
 template <class V> V least(V a, V b) { return a < b ? a : b; }
 template <class V> V greatest(V a, V b) { return a < b ? b : a; }
-
-// Lane i becomes lane i ^ by.
-template <class T, size_t by, size_t... i> Vector<T> crossed(Vector<T> v, std::index_sequence<i...>) {
-  return __builtin_shuffle(v, Vector<T>{static_cast<T>(i ^ by)...});
-}
-// The lanes without the bit `by` of a, the others of b.
-template <class T, size_t by, size_t... i> Vector<T> chosen(Vector<T> a, Vector<T> b, std::index_sequence<i...>) {
-  return __builtin_shuffle(a, b, Vector<T>{static_cast<T>(i & by ? i + kLanes<T> : i)...});
-}
-// a[first], b[first], a[first + 1], b[first + 1] …
-template <class T, size_t first, size_t... i> Vector<T> zipped(Vector<T> a, Vector<T> b, std::index_sequence<i...>) {
-  return __builtin_shuffle(a, b, Vector<T>{static_cast<T>(first + i / 2 + i % 2 * kLanes<T>)...});
-}
-
-// A bitonic vector, ascending.
-template <class T, size_t by = kLanes<T> / 2> Vector<T> cleaned(Vector<T> v) {
-  if constexpr (by == 0) {
-    return v;
-  } else {
-    const Vector<T> other = crossed<T, by>(v, Indices<T>{});
-    return cleaned<T, by / 2>(chosen<T, by>(least(v, other), greatest(v, other), Indices<T>{}));
-  }
-}
-
-// Two ascending vectors: the least numbers to a, the greatest to b, both ascending.
-template <class T> void merge(Vector<T>& a, Vector<T>& b) {
-  const Vector<T> back = crossed<T, kLanes<T> - 1>(b, Indices<T>{});
-  b = cleaned<T>(greatest(a, back));
-  a = cleaned<T>(least(a, back));
-}
-
 template <class T> void order(Vector<T>& a, Vector<T>& b) {
   const Vector<T> lo = least(a, b);
   b = greatest(a, b);
   a = lo;
 }
+template <class T> void order_in_memory(T* a, T* b) {
+  Vector<T> lo = load(a), hi = load(b);
+  order<T>(lo, hi);
+  store(a, lo);
+  store(b, hi);
+}
 
+// Lane i becomes lane i ^ by.
+template <class T, int by, int... i> Vector<T> crossed(Vector<T> v, Ints<i...>) {
+  return __builtin_shuffle(v, Vector<T>{static_cast<T>(i ^ by)...});
+}
+template <class T> Vector<T> reversed(Vector<T> v) { return crossed<T, kLanes<T> - 1>(v, Indices<T>{}); }
+
+// The lesser of a and b in lanes without the bit `by`, the greater in the others.
+#ifdef __AVX512F__
+template <int by> constexpr __mmask16 lanes_with() {
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < 16; ++i)
+    if (i & by) mask |= 1u << i;
+  return static_cast<__mmask16>(mask);
+}
+template <int by> Vector<int32_t> ordered(Vector<int32_t> a, Vector<int32_t> b) {
+  return (Vector<int32_t>)_mm512_mask_max_epi32((__m512i)least(a, b), lanes_with<by>(), (__m512i)a, (__m512i)b);
+}
+template <int by> Vector<int64_t> ordered(Vector<int64_t> a, Vector<int64_t> b) {
+  return (Vector<int64_t>)_mm512_mask_max_epi64((__m512i)least(a, b), static_cast<__mmask8>(lanes_with<by>()),
+                                                (__m512i)a, (__m512i)b);
+}
+template <class T, int by, int... i> Vector<T> ordered_by(Vector<T> a, Vector<T> b, Ints<i...>) {
+  return ordered<by>(a, b);
+}
+#else
+template <class T, int by, int... i> Vector<T> ordered_by(Vector<T> a, Vector<T> b, Ints<i...>) {
+  return __builtin_shuffle(least(a, b), greatest(a, b), Vector<T>{static_cast<T>(i & by ? i + kLanes<T> : i)...});
+}
+#endif
+
+// Lane i is compared with lane i ^ with: the lesser goes where the bit `top` is clear.
+template <class T, int with, int top> Vector<T> exchanged(Vector<T> v) {
+  return ordered_by<T, top>(v, crossed<T, with>(v, Indices<T>{}), Indices<T>{});
+}
+
+// Bitonic runs of 2 `by` lanes, ascending.
+template <class T, int by = kLanes<T> / 2> Vector<T> cleaned(Vector<T> v) {
+  if constexpr (by == 0)
+    return v;
+  else
+    return cleaned<T, by / 2>(exchanged<T, by, by>(v));
+}
+// A vector whose runs of `width` lanes are ascending, ascending.
+template <class T, int width = 1> Vector<T> sorted(Vector<T> v) {
+  if constexpr (width == kLanes<T>)
+    return v;
+  else
+    return sorted<T, 2 * width>(cleaned<T, width / 2>(exchanged<T, 2 * width - 1, width>(v)));
+}
+
+// Two neighbouring ascending runs of `width` vectors each, in registers.
+template <class T, int width> void merge_whole(T* run) {
+  constexpr int n = kLanes<T>, all = 2 * width;
+  Vector<T> v[all];
+#pragma GCC unroll 16
+  for (int k = 0; k < width; ++k) {
+    v[k] = load(run + k * n);
+    v[all - 1 - k] = reversed<T>(load(run + (all - 1 - k) * n));
+    order<T>(v[k], v[all - 1 - k]);
+  }
+#pragma GCC unroll 16
+  for (int half = width / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+    for (int k = 0; k < all; ++k)
+      if ((k & half) == 0) order<T>(v[k], v[k + half]);
+#pragma GCC unroll 16
+  for (int k = 0; k < all; ++k)
+    store(run + k * n, cleaned<T>(v[k]));
+}
+
+// The same where the second run ends before `all` vectors. What would follow up to 2 `width` counts as greatest, and so
+// stays where it is.
+template <class T> void merge_some(T* run, int width, int all) {
+  constexpr int n = kLanes<T>;
+  for (int k = 2 * width - all; k < width; ++k) {
+    T *lo = run + k * n, *hi = run + (2 * width - 1 - k) * n;
+    Vector<T> a = load(lo), b = reversed<T>(load(hi));
+    order<T>(a, b);
+    store(lo, a);
+    store(hi, b);
+  }
+  for (int half = width / 2; half > 0; half /= 2)
+    for (int block = 0; block < all; block += 2 * half)
+      for (int k = block; k < block + half && k + half < all; ++k)
+        order_in_memory(run + k * n, run + (k + half) * n);
+  for (int k = 0; k < all; ++k)
+    store(run + k * n, cleaned<T>(load(run + k * n)));
+}
+
+template <class T> void merge_vectors(T* run, int width, int all) {
+  if (all < 2 * width) return merge_some(run, width, all);
+  switch (width) {
+  case 1: return merge_whole<T, 1>(run);
+  case 2: return merge_whole<T, 2>(run);
+  case 4: return merge_whole<T, 4>(run);
+  default: return merge_whole<T, 8>(run);
+  }
+}
+
+// a[first], b[first], a[first + 1], b[first + 1] …
+template <class T, int first, int... i> Vector<T> zipped(Vector<T> a, Vector<T> b, Ints<i...>) {
+  return __builtin_shuffle(a, b, Vector<T>{static_cast<T>(first + i / 2 + i % 2 * kLanes<T>)...});
+}
 // As many vectors as lanes, as a matrix.
-template <class T> void transpose(Vector<T> (&v)[kLanes<T>]) {
-  constexpr size_t n = kLanes<T>;
+template <class T> [[gnu::always_inline]] inline void transpose(Vector<T> (&v)[kLanes<T>]) {
+  constexpr int n = kLanes<T>;
   Vector<T> rows[n];
-  for (size_t round = 1; round < n; round *= 2) {
-    for (size_t k = 0; k < n / 2; ++k) {
+#pragma GCC unroll 4
+  for (int round = 1; round < n; round *= 2) {
+#pragma GCC unroll 16
+    for (int k = 0; k < n / 2; ++k) {
       rows[2 * k] = zipped<T, 0>(v[k], v[k + n / 2], Indices<T>{});
       rows[2 * k + 1] = zipped<T, n / 2>(v[k], v[k + n / 2], Indices<T>{});
     }
-    std::copy_n(rows, n, v);
+#pragma GCC unroll 16
+    for (int k = 0; k < n; ++k)
+      v[k] = rows[k];
   }
 }
 
-// As many vectors as lanes: each becomes ascending, and a run of its own.
+// Networks of few exchanges for 4, 8 and 16 numbers (for 16: Green 1969, in Knuth, 5.3.4).
+constexpr int kExchanges4[][2] = {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}};
+constexpr int kExchanges8[][2] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3},
+                                  {4, 5}, {6, 7}, {2, 4}, {3, 5}, {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}};
+constexpr int kExchanges16[][2] = {
+    {0, 1},  {2, 3},  {4, 5},   {6, 7},   {8, 9},  {10, 11}, {12, 13}, {14, 15}, {0, 2},  {4, 6},   {8, 10},  {12, 14},
+    {1, 3},  {5, 7},  {9, 11},  {13, 15}, {0, 4},  {8, 12},  {1, 5},   {9, 13},  {2, 6},  {10, 14}, {3, 7},   {11, 15},
+    {0, 8},  {1, 9},  {2, 10},  {3, 11},  {4, 12}, {5, 13},  {6, 14},  {7, 15},  {5, 10}, {6, 9},   {3, 12},  {13, 14},
+    {4, 8},  {7, 11}, {1, 2},   {1, 4},   {7, 13}, {2, 8},   {11, 14}, {2, 4},   {5, 6},  {9, 10},  {11, 13}, {3, 8},
+    {7, 12}, {6, 8},  {10, 12}, {3, 5},   {7, 9},  {3, 4},   {5, 6},   {7, 8},   {9, 10}, {11, 12}, {6, 7},   {8, 9}};
+
+// As many vectors as lanes: each becomes ascending, with other numbers than it had.
 template <class T> void sort_square(T* numbers) {
-  constexpr size_t n = kLanes<T>;
+  constexpr int n = kLanes<T>;
   Vector<T> v[n];
-  for (size_t k = 0; k < n; ++k)
+#pragma GCC unroll 16
+  for (int k = 0; k < n; ++k)
     v[k] = load(numbers + k * n);
-  // The networks of fewest exchanges for 4 and for 8.
-  if constexpr (n == 4) {
-    constexpr int exchanges[][2] = {{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}};
-    for (const auto& [i, j] : exchanges)
-      order<T>(v[i], v[j]);
-  } else {
-    constexpr int exchanges[][2] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3},
-                                    {4, 5}, {6, 7}, {2, 4}, {3, 5}, {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}};
-    for (const auto& [i, j] : exchanges)
-      order<T>(v[i], v[j]);
-  }
+  auto exchange = [&](const auto& exchanges) __attribute__((always_inline)) {
+#pragma GCC unroll 64
+    for (unsigned i = 0; i < sizeof exchanges / sizeof exchanges[0]; ++i)
+      order<T>(v[exchanges[i][0]], v[exchanges[i][1]]);
+  };
+  if constexpr (n == 4)
+    exchange(kExchanges4);
+  else if constexpr (n == 8)
+    exchange(kExchanges8);
+  else
+    exchange(kExchanges16);
   transpose<T>(v);
-  for (size_t k = 0; k < n; ++k)
+#pragma GCC unroll 16
+  for (int k = 0; k < n; ++k)
     store(numbers + k * n, v[k]);
 }
 
+// Sorts so many whole vectors, at most 16.
+template <class T> void sort_vectors(T* numbers, int count) {
+  constexpr int n = kLanes<T>;
+  int k = 0;
+  for (; k + n <= count; k += n)
+    sort_square(numbers + k * n);
+  for (; k < count; ++k)
+    store(numbers + k * n, sorted<T>(load(numbers + k * n)));
+  for (int width = 1; width < count; width *= 2)
+    for (int first = 0; first + width < count; first += 2 * width)
+      merge_vectors(numbers + first * n, width, count - first < 2 * width ? count - first : 2 * width);
+}
+
+constexpr int kLongestColumn = 32; // at most so many numbers a row are sorted side by side
+
 // As many rows of n numbers as there are lanes, a pitch apart (a multiple of the lanes), each lane a row of its own: by
-// merge exchange (Knuth, The Art of Computer Programming, 5.2.2, algorithm M). columns: room for as many numbers.
-template <class T> void sort_rows(T* rows, int64_t pitch, int64_t n, T* columns) {
-  constexpr auto lanes = static_cast<int64_t>(kLanes<T>);
+// merge exchange (Knuth, The Art of Computer Programming, 5.2.2, algorithm M).
+template <class T> void sort_columns(T* rows, int64_t pitch, int n) {
+  constexpr int lanes = kLanes<T>;
+  alignas(kVectorBytes) T columns[kLongestColumn * lanes];
   auto transpose_all = [&](auto from, auto to) {
-    for (int64_t block = 0; block < n; block += lanes) {
-      Vector<T> v[kLanes<T>];
-      for (int64_t k = 0; k < lanes; ++k)
+    for (int block = 0; block < n; block += lanes) {
+      Vector<T> v[lanes];
+#pragma GCC unroll 16
+      for (int k = 0; k < lanes; ++k)
         v[k] = load(from(block, k));
       transpose<T>(v);
-      for (int64_t k = 0; k < lanes; ++k)
+#pragma GCC unroll 16
+      for (int k = 0; k < lanes; ++k)
         store(to(block, k), v[k]);
     }
   };
-  auto in_row = [&](int64_t block, int64_t k) { return rows + k * pitch + block; };
-  auto in_column = [&](int64_t block, int64_t k) { return columns + (block + k) * lanes; };
+  auto in_row = [&](int block, int k) { return rows + k * pitch + block; };
+  auto in_column = [&](int block, int k) { return columns + (block + k) * lanes; };
   transpose_all(in_row, in_column);
-  const auto top = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)) / 2);
-  for (int64_t p = top; p > 0; p /= 2)
-    for (int64_t q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
-      for (int64_t i = 0; i + d < n; ++i) {
-        if ((i & p) != r) continue;
-        Vector<T> a = load(columns + i * lanes), b = load(columns + (i + d) * lanes);
-        order<T>(a, b);
-        store(columns + i * lanes, a);
-        store(columns + (i + d) * lanes, b);
-      }
+  int top = 1;
+  while (2 * top < n)
+    top *= 2;
+  for (int p = top; p > 0; p /= 2)
+    for (int q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+      for (int i = 0; i + d < n; ++i)
+        if ((i & p) == r) order_in_memory(columns + i * lanes, columns + (i + d) * lanes);
       if (q == p) break;
     }
   transpose_all(in_column, in_row);
 }
 
-// Two neighbouring runs of `width` numbers each, from both ends.
-template <class T> void merge_equal(const T* a, int64_t width, T* to) {
-  constexpr auto n = static_cast<int64_t>(kLanes<T>);
-  const T *b = a + width, *a_last = b - n, *b_last = b + width - n;
-  T* last = to + 2 * width - n;
-  Vector<T> least = load(a), held = load(b), held_last = load(a_last), most = load(b_last);
-  a += n, b += n, a_last -= n, b_last -= n;
-  for (int64_t left = width / n;;) {
-    merge<T>(least, held);
-    merge<T>(held_last, most);
-    store(to, least), to += n;
-    store(last, most), last -= n;
-    if (--left == 0) return;
-    const bool second = *b < *a, first = b_last[n - 1] < a_last[n - 1];
-    least = load(second ? b : a);
-    most = load(first ? a_last : b_last);
-    b += second ? n : 0;
-    a += second ? 0 : n;
-    a_last -= first ? n : 0;
-    b_last -= first ? 0 : n;
-  }
-}
-
-// Two neighbouring runs, of multiples of the lanes.
-template <class T> void merge_any(const T* a, const T* b, const T* end, T* to) {
-  constexpr auto n = static_cast<int64_t>(kLanes<T>);
-  const T* a_end = b;
-  Vector<T> least = load(a), held = load(b);
-  a += n, b += n;
-  merge<T>(least, held);
-  store(to, least), to += n;
-  while (a != a_end || b != end) {
-    const bool second = a == a_end || (b != end && *b < *a);
-    least = load(second ? b : a);
-    b += second ? n : 0;
-    a += second ? 0 : n;
-    merge<T>(least, held);
-    store(to, least), to += n;
-  }
-  store(to, held);
-}
-
-// Sorts a[0, n), with b as room for as many; n is a multiple of the square of the lanes. Gives where the result is.
-template <class T> T* sort(T* a, T* b, int64_t n) {
-  constexpr auto lanes = static_cast<int64_t>(kLanes<T>);
-  for (int64_t i = 0; i < n; i += lanes * lanes)
-    sort_square(a + i);
-  for (int64_t width = lanes; width < n; width *= 2, std::swap(a, b))
-    for (int64_t lo = 0; lo < n; lo += 2 * width) {
-      const int64_t middle = std::min(lo + width, n), hi = std::min(lo + 2 * width, n);
-      if (hi - lo == 2 * width)
-        merge_equal(a + lo, width, b + lo);
-      else if (middle < hi)
-        merge_any(a + lo, a + middle, a + hi, b + lo);
-      else
-        std::copy(a + lo, a + hi, b + lo);
-    }
-  return a;
-}
-
-} // namespace tl::sort_vectors
+} // namespace tl::sorting::TL_VECTORS
