@@ -5,7 +5,6 @@
 #include "compiler/programs.h"
 #include "driver/messages.h"
 #include "ir/interpret/interpret.h"
-#include "ir/lower/lower.h"
 #include "options.h"
 #include "vm/io/io.h"
 #include "vm/profile.h"
@@ -28,18 +27,17 @@ void run_file(const std::string& path, const TestFlags& flags, Count& count) {
   Frontend frontend;
   read_source(frontend, path);
   typed::Program typed = check_source(frontend);
-  std::optional<ir::Module> lowered;
-  if (!frontend.diagnostics.has_errors()) lowered = lower_source(frontend, typed, flags.run);
+  std::optional<std::vector<LoweredTest>> tests;
+  if (!frontend.diagnostics.has_errors()) tests = lower_tests(frontend, typed, flags.run);
   show(frontend.diagnostics, frontend.sources);
-  if (!lowered) {
+  if (!tests) {
     fmt::print("FAIL  {}: rejected\n", visible(path));
     ++count.failed;
     return;
   }
-  if (typed.tests.empty()) return;
-  for (const ir::TestEntry& test : ir::tests(*lowered)) {
+  for (LoweredTest& test : *tests) {
     if (test.name.find(flags.filter) == std::string::npos) continue;
-    ir::Module module = ir::with_entry(*lowered, test);
+    ir::Module module = std::move(test.module);
     std::string printed;
     OutputSink sink = [&](std::string_view text) { printed += text; };
     Outcome outcome;

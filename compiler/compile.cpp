@@ -136,6 +136,25 @@ std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program&
                         frontend.sources, frontend.file, frontend.diagnostics, options);
 }
 
+std::optional<std::vector<LoweredTest>> lower_tests(Frontend& frontend, const typed::Program& program,
+                                                    const RunFlags& flags) {
+  const auto constants = compute_constants(program, frontend.sources, frontend.file, frontend.diagnostics, flags);
+  if (!constants) return std::nullopt;
+  auto expand = [&](const std::function<ir::Module()>& lower) {
+    return expand_lowered(lower, frontend.sources, frontend.file, frontend.diagnostics, flags.pass_options());
+  };
+  std::optional<ir::Module> all;
+  auto lower = [&] { return all.emplace(ir::lower(program, frontend.sources, flags.device_number(), *constants)); };
+  if (!expand(lower)) return std::nullopt;
+  std::vector<LoweredTest> result;
+  for (const ir::TestEntry& test : ir::tests(*all)) { // each by itself: expanding keeps what the entry calls
+    std::optional<ir::Module> module = expand([&] { return ir::with_entry(*all, test); });
+    if (!module) return std::nullopt;
+    result.push_back({test.name, std::move(*module)});
+  }
+  return result;
+}
+
 ir::Module optimise(ir::Module module, const RunFlags& flags) {
   module = run_passes(std::move(module), flags.pass_options());
   if (flags.time_passes)

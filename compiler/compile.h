@@ -60,6 +60,15 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
 std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const RunFlags& flags,
                                        const PassHook& hook = {});
 
+// A test block as a program of its own.
+struct LoweredTest {
+  std::string name;
+  ir::Module module;
+};
+// Those of a program, as lower_source gives the program.
+std::optional<std::vector<LoweredTest>> lower_tests(Frontend& frontend, const typed::Program& program,
+                                                    const RunFlags& flags);
+
 struct Executable {
   Program program;
   std::unique_ptr<KernelProvider> kernels;
