@@ -255,12 +255,17 @@ static unsigned peek_quotes(TSLexer* lexer, unsigned most) {
   return count;
 }
 
+static bool reads_end_of_string(TSLexer* lexer, bool is_long) {
+  const unsigned quotes = is_long ? 3 : 1;
+  return peek_quotes(lexer, quotes) == quotes;
+}
+
 // Reads on in the text of a string; false where its line ends.
 static bool peek_text(TSLexer* lexer, uint8_t* open, unsigned* depth) {
   const bool is_long = open[*depth - 1] == kLongString;
   const int32_t c = lexer->lookahead;
   if (c == '"') {
-    if (is_long ? peek_quotes(lexer, 3) == 3 : (advance(lexer), true)) --*depth;
+    if (reads_end_of_string(lexer, is_long)) --*depth;
     return true;
   }
   if (c == '\n' && !is_long) return false;
@@ -511,9 +516,7 @@ static bool scan_text(Scanner* s, TSLexer* lexer) {
       advance(lexer);
       continue;
     }
-    const bool is_long = top(s) == kLongString;
-    const bool is_end = is_long ? peek_quotes(lexer, 3) == 3 : (advance(lexer), true);
-    if (!is_end) continue;
+    if (!reads_end_of_string(lexer, top(s) == kLongString)) continue;
     if (!is_empty) return found(s, lexer, TEXT);
     --s->depth;
     return found_to_here(s, lexer, STRING_END);
