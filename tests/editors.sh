@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What editors/ has: tests/editors.sh TL [FILTER]. Colours are compared with the compiler's lexer; what Vim and Node are needed for is skipped
-# where they are not.
+# What editors/ has: tests/editors.sh TL [FILTER]. Colours are compared with the compiler's lexer, trees of tree-sitter with its syntax trees;
+# what Vim, Node and PyPI are needed for is skipped where they are not.
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -56,5 +56,27 @@ END
   check "Vim reads messages" 0 '^1 at 2:6 there is no name$' -- cat "$out/errors"
 else
   echo "SKIPPED: Vim (there is none with colours)"
+fi
+
+# ---- tree-sitter
+packer=editors/tree-sitter/pack.py
+if ! command -v bison >/dev/null || ! command -v cc >/dev/null; then
+  echo "SKIPPED: the grammar of tree-sitter (there is no bison, or no cc)"
+else
+  check "the tree-sitter grammar is packed" 0 'tl.tar.gz' -- "$packer" "$out/tl.tar.gz"
+  for file in LICENSE README.md tree-sitter.json src/{parser,scanner}.c src/{abi,language,tokens}.h queries/{folds,highlights,indents,locals}.scm \
+    helix/highlights.scm; do
+    check "it has $file" 0 "^tree-sitter-tl/$file$" -- tar tf "$out/tl.tar.gz"
+  done
+  check "the same grammar gives the same bytes" 0 '^$' -- sh -c "$packer '$out/again.tar.gz' >'$out/log'; cmp '$out/tl.tar.gz' '$out/again.tar.gz'"
+  check "it cannot be packed" 1 'pack.py: .*/nowhere/x.tar.gz' -- "$packer" /nowhere/x.tar.gz
+  check "tree-sitter's version is tl's" 0 "\"version\": \"$version\"" -- cat editors/tree-sitter/tree-sitter.json
+  status=0
+  python=$(tests/environment.sh editors) || status=$?
+  if ((status == 0)); then
+    check "trees as the compiler's" 0 '(^| )0 failed' -- "$python" tests/editors/trees.py "$tl"
+  elif ((status != 77)); then
+    check "the environment of trees.py" 0 -- false
+  fi
 fi
 finish

@@ -8,8 +8,9 @@ case ${1:-} in
   onnx) list=tests/onnx/packages.txt what="the published ONNX models and cases" pip+=(--no-deps) ;;
   wheel) list=python/packages.txt what="the wheel" ;;
   notebook) list=tests/notebook/packages.txt what="tl in Jupyter" ;;
+  editors) list=tests/editors/packages.txt what="the grammar of tree-sitter" ;;
   frameworks) list=tests/python/packages.txt what="tl inside JAX and IPython" ;;
-  *) echo "usage: tests/environment.sh onnx|wheel|notebook|frameworks" >&2; exit 2 ;;
+  *) echo "usage: tests/environment.sh onnx|wheel|notebook|editors|frameworks" >&2; exit 2 ;;
 esac
 venv=build/$1-venv
 skip() {
