@@ -205,11 +205,11 @@ static uint8_t read_number(TSLexer* lexer) {
   const int32_t mark = lexer->lookahead | 0x20;
   if (zero && (mark == 'x' || mark == 'o' || mark == 'b')) {
     const int base = mark == 'x' ? 16 : mark == 'o' ? 8 : 2;
-    do
-      advance(lexer);
-    while (is_digit_of(lexer->lookahead, base));
+    bool is_empty = true;
+    for (advance(lexer); is_digit_of(lexer->lookahead, base); advance(lexer))
+      is_empty &= lexer->lookahead == '_';
     lexer->mark_end(lexer);
-    return continues_name(lexer->lookahead) ? NOTHING : INT;
+    return is_empty || continues_name(lexer->lookahead) ? NOTHING : INT;
   }
   read_digits(lexer);
   lexer->mark_end(lexer);
@@ -339,11 +339,7 @@ static bool ends_statement(Scanner* s, TSLexer* lexer, uint8_t token) {
     }
     if (begins) close_left_open(s);
   }
-  if (joins_lines(s) || continues_after(s->before[0]) || token == ELSE) return false;
-  if (token == DOT) {
-    peek_blanks(lexer);
-    if (begins_name(lexer->lookahead)) return false;
-  }
+  if (joins_lines(s) || continues_after(s->before[0]) || token == ELSE || token == DOT) return false;
   drop_type_brackets(s);
   return token != RBRACE && !at_statement_start(s);
 }
