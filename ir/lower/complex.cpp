@@ -86,7 +86,9 @@ FunctionLowerer::Complex FunctionLowerer::complex_arithmetic(ScalarOp op, Comple
   const ValueId by_re = on(ScalarOp::Ge, size_re, size_im);
   const ValueId large = on.select(by_re, b.re, b.im), small = on.select(by_re, b.im, b.re);
   const ValueId x = on.select(by_re, a.re, a.im), y = on.select(by_re, a.im, a.re);
-  const ValueId ratio = on(ScalarOp::Div, small, large);
+  // A quotient by zero is that of the parts.
+  const ValueId zero = splat(here().constant(type(large).dtype, {}), std::vector<Dim>(shape), at);
+  const ValueId ratio = on.select(on(ScalarOp::Eq, large, zero), zero, on(ScalarOp::Div, small, large));
   const ValueId divisor = on(ScalarOp::Add, large, on(ScalarOp::Mul, small, ratio));
   const ValueId re = on(ScalarOp::Add, x, on(ScalarOp::Mul, y, ratio));
   const ValueId im = on(ScalarOp::Sub, y, on(ScalarOp::Mul, x, ratio));

@@ -96,8 +96,16 @@ static void finalize(Context& cx, typed::Expr& e) {
   if (e.is<typed::InterpExpr>()) check_formats(cx, e);
   if (auto* literal = e.get_if<typed::LiteralExpr>(); literal && literal->form != LiteralForm::Value) {
     std::string problem;
+    const double written = literal->form == LiteralForm::Float ? literal->value.as<double>() : 0;
     finish_literal(*literal, e.type.dtype, problem);
-    if (!problem.empty()) error(cx, "LiteralOutOfRange", e.span, problem);
+    if (!problem.empty()) {
+      std::string hint;
+      if (std::isinf(written))
+        hint = "what is infinite is `inf`";
+      else if (written != 0 && e.type.dtype == DType::F32)
+        hint = fmt::format("`f64({})` is a number of 64 bits", source_text(cx, e.span));
+      error(cx, "LiteralOutOfRange", e.span, problem, hint);
+    }
   }
   if (auto* call = e.get_if<typed::CallExpr>(); call && !call->instance.valid() && call->pending) {
     PendingCall& pending = cx.function->calls[*call->pending];

@@ -81,7 +81,7 @@ Scope* module_of(const Context& cx, const ast::Expr* e) {
 }
 
 std::optional<Callable> callable_in(const Context& cx, Scope* module, const std::string& name) {
-  if (!module->prefix.empty())
+  if (!module->prefix.empty() || module == cx.names.prelude) // overloads together
     if (auto it = cx.names.builtins.find(module->prefix + name); it != cx.names.builtins.end()) return it->second;
   auto it = module->names.find(name);
   Callable callable;

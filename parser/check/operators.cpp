@@ -145,7 +145,8 @@ bool takes_complex(ScalarOp op) {
 
 static ExprPtr complex_function(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span,
                                 const std::string& what) {
-  const std::string name = fmt::format("complex_{}", info(op).name);
+  const bool differ = operands.size() == 2 && operands[0]->type.rank() != operands[1]->type.rank();
+  const std::string name = fmt::format("complex_{}{}", info(op).name, differ ? "_of" : "");
   const auto callable = callable_in(cx, cx.names.prelude, name);
   if (!callable) {
     const bool orders = info(op).rule == TypeRule::OrdBool || op == ScalarOp::Min || op == ScalarOp::Max;

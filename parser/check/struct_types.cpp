@@ -314,7 +314,8 @@ Type struct_type(Context& cx, StructInfo& info, const ast::NamedType& named, Spa
       type = type_of(cx, param.default_type, plain);
     } else {
       error(cx, "UnknownType", span, fmt::format("`{}` needs a type for `{}`", decl.name.text, param.name.text),
-            fmt::format("write `{}<f32>`", decl.name.text));
+            fmt::format("write `{0}<f32>`; a function for all of them has a parameter: `fn f<T: any>(a: {0}<T>)`",
+                        decl.name.text));
       return Type::error();
     }
     types[param.name.text] = type;

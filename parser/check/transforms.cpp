@@ -274,7 +274,7 @@ static ExprPtr derive_gradient(Context& cx, const Transformed& what, std::vector
       error(
           cx, "NotDifferentiable", operand->span,
           fmt::format("`{}` is taken in an argument of type {}, which holds no floats", name, show(cx, operand->type)),
-          "`argnums` says in which argument, counted from 0");
+          "a float is written `3.0`, or made by `f32(x)`; `argnums` says in which argument, counted from 0");
       return broken(span);
     }
   const Type y = node->type;

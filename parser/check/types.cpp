@@ -175,7 +175,8 @@ static Type named_type(Context& cx, const ast::NamedType& named, Span span, DimC
   if (entity && entity->kind == Entity::Kind::Struct) return struct_type(cx, *entity->structure, named, span, context);
   if (name == "List" && named.module.empty()) return list_type(cx, named, span, context);
   if (!named.module.empty() || !named.arguments.empty()) {
-    error(cx, "NotSupported", span, fmt::format("the type `{}` is not supported yet", source_text(cx, span)));
+    error(cx, "UnknownType", span, fmt::format("there is no type `{}`", source_text(cx, span)),
+          named.module.empty() ? "a list is `List<f32>`, a tensor `f32[n]`" : "");
     return Type::error();
   }
   if (name == "str" || name == "range") {

@@ -72,10 +72,12 @@ private:
   std::string describe(const Token& token) const;
   std::string hint_for(size_t index, const std::vector<Kind>& expected) const;
   int find_header(size_t index) const;
-  bool is_field_of_struct(size_t index) const;
+  bool in_struct(size_t index) const;
+  std::optional<std::string> foreign_header(size_t brace) const;
   std::string import_hint(size_t index) const;
   std::string header_colon_hint(size_t index) const;
   std::string type_text(size_t first) const;
+  std::string result_hint(size_t first) const;
   bool is_dictionary(size_t brace) const;
   bool ends_statement(size_t index, int level) const;
   size_t statement_end(size_t index) const;

@@ -242,6 +242,8 @@ private:
     while (digits < all.size() && (std::isdigit(static_cast<Byte>(all[digits])) || all[digits] == '_' || all[digits] == '.'))
       ++digits;
     std::string_view number = all.substr(0, digits), suffix = all.substr(digits);
+    while (number.ends_with('_'))
+      number.remove_suffix(1);
     std::string hint;
     if (suffix == "j" || suffix == "im")
       hint = fmt::format("an imaginary number is written `{}i`", number);

@@ -192,8 +192,9 @@ std::string Driver::import_hint(size_t index) const {
   const bool has_name =
       index + 2 < tokens_.size() && tokens_[index + 1].kind == IMPORT && tokens_[index + 2].kind == NAME;
   const std::string_view name = has_name ? std::string_view(tokens_[index + 2].text) : "f";
-  const auto known = is_foreign_module(module) ? member_hint(name) : std::nullopt;
-  return known ? *known : fmt::format("write `import {0}`, and then `{0}.{1}`", module, name);
+  if (!is_foreign_module(module)) return fmt::format("write `import {0}`, and then `{0}.{1}`", module, name);
+  const auto known = member_hint(name);
+  return known ? *known : fmt::format("`{}` is a library of Python; `tl doc --search {}` looks in tl's", module, name);
 }
 
 // A colon behind the keyword of a block: Julia's range, or the block of Python.
@@ -216,6 +217,15 @@ std::string Driver::type_text(size_t first) const {
   return std::string(sources_.text({tokens_[first].span.file, tokens_[first].span.begin, tokens_[end - 1].span.end}));
 }
 
+// What follows the parameters of a function without `->` or `=`: a type, or its body.
+std::string Driver::result_hint(size_t first) const {
+  const std::string_view word = tokens_[first].text;
+  const bool is_type = tokens_[first].kind != NAME || dtype_from_name(word) || word == "str" ||
+                       (!word.empty() && std::isupper(static_cast<unsigned char>(word[0])));
+  if (is_type) return fmt::format("the type of a result is written `-> {}`", type_text(first));
+  return "the body of a function follows `=`, or stands in braces: `fn f(x) = x + 1`";
+}
+
 // `{"a": 1}`, `{k: v}`, `{}`
 bool Driver::is_dictionary(size_t brace) const {
   size_t at = brace + 1;
@@ -228,6 +238,8 @@ bool Driver::is_dictionary(size_t brace) const {
 
 // Advice for the mistakes that people make most.
 std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) const {
+  constexpr std::string_view lambda = "a function without a name is written `|x| x + 1`";
+  constexpr std::string_view method = "functions stand outside of structs: `fn f(a: A)`, and `a.f()` calls it";
   const Token& token = tokens_[index];
   const Token* before = index > 0 ? &tokens_[index - 1] : nullptr;
   Kind previous = before ? before->kind : END_STATEMENT;
@@ -245,8 +257,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     return fmt::format("a conversion is written as a call: `{}({})`", tokens_[index + 1].text,
                        is_short ? text(*before) : "x");
   }
-  if (token.kind == NAME && previous == RPAREN && has(expected, ARROW))
-    return fmt::format("the type of a result is written `-> {}`", type_text(index));
+  if (token.kind == NAME && previous == RPAREN && has(expected, ARROW)) return result_hint(index);
   if (token.kind != END_STATEMENT && follows_slashes(tokens_, index)) return "a comment begins with `#`";
   bool in_header = find_header(index) >= 0;
   if (expected.size() == 1 && expected[0] == COLON && index >= 2 && tokens_[index - 2].kind == NAME)
@@ -256,21 +267,21 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   switch (token.kind) {
   case SLASH:
   case SLASH_SLASH:
+    if (previous == DOT) return "operators work on each element of a tensor: `a / b`";
     if (has(expected, LET)) return "a comment begins with `#`";
     break;
   case ASSIGN:
     if (previous == EQUAL) return "write `==`";
     if (index >= 2 && previous == NAME && tokens_[index - 2].kind == FOR) return "write `for i in 0..n { }`";
-    if (is_field_of_struct(index)) return "fields have no values of their own: a function that makes one gives them";
-    if (kind_at(index + 1) == GREATER) return "a function without a name is written `|x| x + 1`";
+    if (in_struct(index)) return "fields have no values of their own: a function that makes one gives them";
+    if (kind_at(index + 1) == GREATER) return std::string(lambda);
     if (previous == DOTDOT) return "a range ends before its second number: `0..n + 1`";
     if (previous == COLON) return "a declaration is `let x = e`";
     if (in_header) return "`==` compares; `=` only assigns, as a statement of its own";
     if (previous == ASSIGN || has(expected, EQUAL)) return "`==` compares; an assignment is a statement of its own";
     break;
   case COLON:
-    if (previous == RPAREN && has(expected, ARROW))
-      return fmt::format("the type of a result is written `-> {}`", type_text(index + 1));
+    if (previous == RPAREN && has(expected, ARROW)) return result_hint(index + 1);
     if (has(expected, DOTDOT) && (previous == LBRACKET || previous == COMMA))
       return "an axis of any size is `_`: `f32[_, _]`, or a name for its size: `f32[n, m]`";
     if (previous == NAME && index >= 2 && (tokens_[index - 2].kind == LPAREN || tokens_[index - 2].kind == COMMA) &&
@@ -283,12 +294,16 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (index + 1 < tokens_.size() && tokens_[index + 1].kind == INT) return "a number begins with a digit: `0.5`";
     if (index >= 2 && tokens_[index - 2].kind == IMPORT)
       return fmt::format("write `import {0}`, and then `{0}.name`", before->text);
+    if (index >= 2 && tokens_[index - 2].kind == FN) return std::string(method);
     break;
   case INT:
-    if (previous == DOT) return "an element of a tuple is `t[0]`";
-    break;
   case FLOAT:
     if (previous == DOT) return "an element of a tuple is `t[0]`";
+    if ((previous == INT || previous == FLOAT) && has(expected, RBRACKET) && has(expected, COMMA))
+      return "elements are separated by commas, and rows are lists of their own: `[[1, 2], [3, 4]]`";
+    break;
+  case ARROW:
+    if (previous == NAME && has(expected, END_STATEMENT)) return std::string(lambda);
     break;
   case LESS:
     if (previous == LESS) return "bits are shifted by `shift_left(a, n)`";
@@ -305,6 +320,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   case BAR: return "the bits of integers are combined by `bit_or(a, b)`, conditions by `or`";
   case ELSE: return "`else` follows the block of an `if`";
   case LBRACE:
+    if (auto foreign = foreign_header(index)) return *foreign;
     if (has(expected, LET)) return "a block of its own is written `if true { … }`";
     if (previous == NAME && index + 2 < tokens_.size() && tokens_[index + 1].kind == NAME &&
         tokens_[index + 2].kind == COLON)
@@ -324,7 +340,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
   case ELLIPSIS:
     if (previous == LBRACKET || previous == COMMA) return "axes that there may be are `..s`: `f32[..s, n]`";
     return "a range is `a..b`, and ends before b";
-  case FN: return "a function without a name is written `|x| x + 1`";
+  case FN: return std::string(in_struct(index) ? method : lambda);
   case FORMAT:
     if (previous == INTERP_BEGIN) return "the value stands before its format: `{x:.2f}`";
     break;
@@ -337,6 +353,7 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (previous == LPAREN && index >= 2 && tokens_[index - 2].kind == FOR) return "write `for i in 0..n { }`";
     break;
   case STAR:
+    if (previous == DOT) return "operators work on each element of a tensor: `a * b`";
     if (has(expected, INT) || has(expected, LET)) return "there are no references: a value is written `x`";
     break;
   case INTERP_END:
@@ -364,6 +381,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     return "`in` belongs to `for`; to look something up write `any(x == a)`, or `find(s, part) >= 0` in a text";
   case LBRACKET:
     if (previous == LET || previous == VAR) return "a tuple is taken apart by `let (a, b) = e`; elements are `x[0]`";
+    if ((previous == COLON || previous == ARROW) && !has(expected, INT))
+      return "the type of a tensor is `f32[n]`, of a list `List<f32>`";
     break;
   case RBRACKET:
     if (previous == LBRACKET && index >= 2 && tokens_[index - 2].kind == NAME && has(expected, DOTDOT))
@@ -422,7 +441,18 @@ void Driver::syntax_error(const std::vector<Kind>& expected) {
 }
 
 // `struct S { x: f32 = ` …
-bool Driver::is_field_of_struct(size_t index) const {
+// The hint for a block whose keyword is another language's: `switch (x) {`.
+std::optional<std::string> Driver::foreign_header(size_t brace) const {
+  size_t first = brace;
+  while (first > 0 && !tokens_[first].line_start)
+    --first;
+  if (tokens_[first].kind != NAME || tokens_[brace - 1].kind != RPAREN) return std::nullopt;
+  for (const ForeignWord& foreign : foreign_words)
+    if (tokens_[first].text == foreign.word) return std::string(foreign.hint);
+  return std::nullopt;
+}
+
+bool Driver::in_struct(size_t index) const {
   const int level = tokens_[index].parent;
   for (int at = level; at > 0 && tokens_[static_cast<size_t>(level)].kind == LBRACE; --at) {
     const Token& token = tokens_[static_cast<size_t>(at - 1)];
