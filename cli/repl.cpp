@@ -10,6 +10,7 @@
 #include "options.h"
 #include "parser/check/line_width.h"
 #include "parser/syntax/parse.h"
+#include "saved_program.h"
 #include "shown_values.h"
 #include "vm/interrupt.h"
 #include "vm/io/access.h"
@@ -186,21 +187,14 @@ private:
     }
   }
 
-  // For :save. What only showed a value is no statement of a program: it becomes a comment.
   void accept(const std::string& text, const std::string& key) {
-    const bool shows = session_->showed_value();
-    std::string lines;
-    for (size_t begin = 0; begin <= text.size();) {
-      size_t end = std::min(text.find('\n', begin), text.size());
-      lines += (shows ? "# " : "") + text.substr(begin, end - begin) + "\n";
-      begin = end + 1;
-    }
+    EnteredPiece piece{key, text, session_->showed_value()};
     auto same = std::find_if(accepted_.begin(), accepted_.end(),
-                             [&](const Accepted& other) { return !key.empty() && other.key == key; });
+                             [&](const EnteredPiece& other) { return !key.empty() && other.key == key; });
     if (same == accepted_.end())
-      accepted_.push_back({key, std::move(lines)});
+      accepted_.push_back(std::move(piece));
     else
-      same->lines = std::move(lines);
+      *same = std::move(piece);
   }
 
   void command(const std::string& input) {
@@ -283,12 +277,9 @@ private:
   }
 
   void save(const std::string& file) {
-    std::string program;
-    for (const Accepted& piece : accepted_)
-      program += piece.lines;
     try {
       const NamedByUser by_user;
-      write_text(file, program);
+      write_text(file, saved_program(accepted_));
     } catch (const IoError& error) {
       show(error.kind, error.what());
     }
@@ -322,16 +313,13 @@ private:
 
   static void say(const std::string& message) { show("UsageError", message); }
 
-  struct Accepted {
-    std::string key, lines;
-  };
   static constexpr size_t kLeastColumns = 20;
 
   const RunFlags& flags_;
   std::optional<Session> session_;
   LineEditor editor_;
-  std::vector<Accepted> accepted_;
-  std::vector<std::string> loaded_; // files, each once
+  std::vector<EnteredPiece> accepted_; // for :save
+  std::vector<std::string> loaded_;    // files, each once
   int count_ = 0, exit_code_ = kFine;
   bool ended_ = false;
 };

@@ -65,6 +65,8 @@ check "a program that waits for each answer" 0 -- bash -c answers
 
 printf 'fn triple(x) = 3 * x\nlet a = triple(5)\n' > three.tl
 check "load and save" 0 "30 : i64" -- bash -c "printf ':load three.tl\na * 2\nbroken(\n)\n:save saved.tl\n' | '$tl' repl"
+check "values and names of which there are two are saved as a program" 0 '^3$' -- bash -c \
+  "printf 'let x = 5; let y = x + 1; y\nfn f(a) = a + 1\nf(2); fn f(a) = a + 2\nprint(f(1))\n:save again.tl\n' | '$tl' repl >shown && '$tl' run again.tl"
 check "what was saved runs" 0 -- "$tl" check saved.tl
 check "help of a function" 0 "Probabilities along an axis" -- bash -c "echo ':help softmax' | '$tl' repl"
 check "the graph of an input" 0 "kernel" -- bash -c "printf 'let x = ones([3])\n:ir x * 2\n' | '$tl' repl"
