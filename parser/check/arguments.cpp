@@ -3,6 +3,7 @@
 #include "lang/suggest.h"
 #include "parser/check/calls.h"
 #include "parser/check/expressions.h"
+#include "parser/check/foreign_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
@@ -73,12 +74,18 @@ void evaluate_as_written(Context& cx, const std::vector<std::string>& names, std
 }
 
 void no_parameter(Context& cx, const std::string& name, const Arg& arg, const std::vector<FunctionInfo*>& functions) {
-  std::string hint;
+  std::vector<std::string> names;
+  Nearest nearest(arg.name);
   for (const FunctionInfo* function : functions)
-    for (const ast::Param& p : function->decl->params)
-      if (edit_distance(p.name.text, arg.name) <= 2 || (p.name.text == "axis" && arg.name == "dim") ||
-          (p.name.text == "keep" && (arg.name == "keepdim" || arg.name == "keepdims")))
-        hint = fmt::format("did you mean `{} = `?", p.name.text);
+    for (const ast::Param& p : function->decl->params) {
+      names.push_back(p.name.text);
+      nearest.consider(p.name.text);
+    }
+  std::string hint;
+  if (const std::string own = own_parameter(arg.name, names); !own.empty())
+    hint = fmt::format("write `{} = `", own);
+  else if (!nearest.best().empty())
+    hint = fmt::format("did you mean `{} = `?", nearest.best());
   error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
 }
 

@@ -150,7 +150,8 @@ void WrittenTransform::refuse(const Arg& arg) {
           fmt::format("`{}` takes a function{}", name, choice().empty() ? "" : " and `" + choice() + "`"),
           call_hint("it gives", arg));
   else
-    error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name));
+    error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name),
+          choice().empty() ? "" : fmt::format("it takes `{}`", choice()));
 }
 
 std::string WrittenTransform::call_hint(const std::string& words, const Arg& arg) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
 
 namespace tl {
 
@@ -56,6 +57,31 @@ std::optional<std::string> member_hint(std::string_view member) {
   if (module.empty()) return std::nullopt;
   if (module == "prelude") return fmt::format("functions are called without a prefix: `{}(…)`", member);
   return fmt::format("with `import {0}` it is `{0}.{1}`", module, member);
+}
+
+std::string own_parameter(std::string_view given, const std::vector<std::string>& names) {
+  static constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"axis", " dim dims axes "},
+      {"axes", " axis in_axes in_dims "},
+      {"keep", " keepdim keepdims "},
+      {"T", " dtype "},
+      {"dims", " size shape "},
+      {"value", " fill_value constant_values "},
+      {"margins", " pad_width padding "},
+      {"descending", " reverse "},
+      {"n", " num steps repeats "},
+      {"sizes", " sections indices_or_sections "},
+      {"ddof", " correction "},
+      {"lo", " a_min "},
+      {"hi", " a_max "},
+      {"idx", " index indices "},
+      {"digits", " decimals "},
+  };
+  for (const auto& [own, words] : others)
+    if (words.find(fmt::format(" {} ", given)) != words.npos &&
+        std::find(names.begin(), names.end(), own) != names.end())
+      return std::string(own);
+  return "";
 }
 
 } // namespace tl

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tl {
 
@@ -20,5 +21,8 @@ std::string module_with(std::string_view name);
 
 // What to write for a member of a foreign module: tl's own function of that name, or what the table says of it.
 std::optional<std::string> member_hint(std::string_view member);
+
+// Which of these names of parameters tl uses where another library says `given`; empty if none. `dim` is `axis`.
+std::string own_parameter(std::string_view given, const std::vector<std::string>& names);
 
 } // namespace tl

@@ -100,7 +100,9 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
   error(cx, "TypeMismatch", span,
         fmt::format("a loop iterates over a range, a list or the rows of a tensor, not {}", show(cx, type)),
         type.is_scalar() ? fmt::format("write `0..{}`", source_text(cx, span))
-        : type.is_str()  ? fmt::format("`lines({0})` and `{0}.split(\" \")` are lists", source_text(cx, span))
+        : type.is_str()  ? fmt::format("its letters are `{0}[i] for i in 0..len({0})`; `lines({0})` and "
+                                        "`{0}.split(\" \")` are lists",
+                                       source_text(cx, span))
                          : "",
         {{span, show(cx, type)}});
   return result;

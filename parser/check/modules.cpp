@@ -105,6 +105,9 @@ const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const 
     if (size_t distance = edit_distance(name.text, candidate);
         distance < best_distance && distance < candidate.size() && entity.kind != Entity::Kind::Module)
       best = candidate, best_distance = distance;
+    else if (best.empty() && candidate.size() > 2 && name.text.starts_with(candidate) &&
+             entity.kind != Entity::Kind::Module)
+      best = candidate; // `inv` for `invert`
   error(cx, "UnknownName", name.span, fmt::format("the module `{}` has no `{}`", module_name, name.text),
         best.empty() ? member_hint(name.text).value_or("") : fmt::format("did you mean `{}.{}`?", module_name, best));
   return nullptr;

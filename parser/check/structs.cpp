@@ -14,6 +14,8 @@
 #include "parser/check/type_limits.h"
 #include "parser/check/types.h"
 #include "parser/check/values.h"
+#include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -22,6 +24,19 @@ namespace tl::checker {
 // ---- construction
 
 namespace {
+
+// The function beside a struct that makes one from sizes, as `nn.linear_init` makes a `Linear`; empty if there is none.
+static std::string maker_hint(const StructInfo& info) {
+  std::string wanted = info.decl->name.text + "init";
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const auto& [name, entity] : info.env->names) {
+    std::string plain = name;
+    std::erase(plain, '_');
+    if (plain == wanted && entity.kind == Entity::Kind::Function)
+      return fmt::format("`{}{}(…)` makes one", info.env->prefix, name);
+  }
+  return "";
+}
 
 // The value that `S(…)` makes.
 class Construction {
@@ -95,7 +110,7 @@ void Construction::place(Arg& arg, std::optional<uint32_t> index) {
     error(cx, "WrongArguments", arg.span,
           fmt::format("`{}` has {}, and here are {} values", decl.name.text, counted(decl.fields.size(), "field"),
                       args.size()),
-          "", {{decl.name.span, "declared here"}});
+          maker_hint(info), {{decl.name.span, "declared here"}});
   else
     unknown_field(cx, Type::structure(record, {}), {arg.name, arg.name_span});
 }
@@ -182,8 +197,14 @@ ExprPtr Construction::make() {
   for (size_t i = 0; i < wanted.size(); ++i) {
     Type target = substitute(cx, wanted[i], known);
     free_sizes(cx, target, by_field[i]->value->type);
-    ExprPtr v = coerce(cx, std::move(by_field[i]->value), target,
-                       fmt::format("field `{}` of `{}`", decl.fields[i].name.text, decl.name.text));
+    const std::string field = fmt::format("field `{}` of `{}`", decl.fields[i].name.text, decl.name.text);
+    if (const Type& given = by_field[i]->value->type; given.is_scalar() && target.is_tensor() && target.rank() > 0)
+      if (const std::string maker = maker_hint(info); !maker.empty()) { // sizes in place of weights
+        error(cx, "TypeMismatch", by_field[i]->span,
+              fmt::format("{} has to be {}, and this is {}", field, show(cx, target), show(cx, given)), maker);
+        return broken(span);
+      }
+    ExprPtr v = coerce(cx, std::move(by_field[i]->value), target, field);
     fine = fine && !v->type.is_error();
     node->type.elements.push_back(v->type);
     node->operands.push_back(std::move(v));
@@ -311,6 +332,8 @@ void unknown_field(Context& cx, const Type& type, const ast::Ident& name) {
     hint = fmt::format("it has {}", fmt::join(names, ", "));
   auto info = cx.names.struct_of.find(type.record.get());
   std::vector<Label> labels;
+  if (info != cx.names.struct_of.end() && nearest.best().empty())
+    if (const std::string maker = maker_hint(*info->second); !maker.empty()) hint += "; " + maker;
   if (info != cx.names.struct_of.end()) labels.push_back({info->second->decl->name.span, "declared here"});
   error(cx, "UnknownName", name.span, fmt::format("the struct `{}` has no field `{}`", type.record->name, name.text),
         hint, std::move(labels));

@@ -333,6 +333,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     break;
   case COMMA:
     if (has(expected, RPAREN) && expected.size() == 1) return "a comprehension is the only argument of its call";
+    if (index >= 2 && tokens_[index - 2].kind == IMPORT)
+      return fmt::format("each module has a line of its own: `import {}`", text(*before));
     if (find_header(index) < 0 && has(expected, END_STATEMENT)) return "a tuple is written in parentheses: `(a, b)`";
     if (index >= 2 && (tokens_[index - 2].kind == LET || tokens_[index - 2].kind == VAR))
       return "to take a tuple apart write `let (a, b) = e`";

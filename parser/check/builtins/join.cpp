@@ -254,6 +254,15 @@ ExprPtr TensorSplit::by_sizes(const ast::ListLiteral& written, Span sizes_span) 
   return finish(std::move(parts));
 }
 
+// So many parts of an axis, the first ones longer by one, as they are written; of sizes that are not known, an example.
+static std::string sizes_of_parts(const Size& whole, const Size& parts) {
+  if (!whole.is_constant() || !parts.is_constant() || parts.constant() > 8) return "2, 3";
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < parts.constant(); ++i)
+    sizes.push_back(whole.constant() / parts.constant() + (i < whole.constant() % parts.constant() ? 1 : 0));
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
 ExprPtr TensorSplit::evenly() {
   auto checked = make_expr(typed::RecastExpr{}, x->span, x->type);
   size_t errors = cx.function->reports.size();
@@ -279,7 +288,8 @@ ExprPtr TensorSplit::evenly() {
     error(cx, "ShapeMismatch", r.span,
           fmt::format("axis {} of `{}` is {}, which cannot be split into {} equal parts", axis,
                       source_text(cx, x->span), show(cx, whole), show(cx, n)),
-          "give the sizes: `split(x, [2, 3])`", {label_of(cx, *x)});
+          fmt::format("give the sizes: `split({}, [{}])`", source_text(cx, x->span), sizes_of_parts(whole, n)),
+          {label_of(cx, *x)});
     return nullptr;
   }
   std::shared_ptr<typed::Expr> from = held(std::move(checked));

@@ -71,14 +71,10 @@ bool Rule::arrange(const ast::Function& declared, bool reported) {
                    reported ? hint_for_position(arg, index < names.size() ? names[index] : "") : "");
     auto it = std::find(names.begin(), names.end(), arg.name);
     if (it == names.end()) {
-      static const std::map<std::string, std::string> elsewhere = {
-          {"dim", "axis"}, {"dims", "axis"}, {"keepdim", "keep"}, {"keepdims", "keep"},
-          {"dtype", "T"},  {"size", "dims"}, {"shape", "dims"},   {"fill_value", "value"}};
       std::string hint = is;
-      if (auto other = elsewhere.find(arg.name);
-          other != elsewhere.end() && std::find(names.begin(), names.end(), other->second) != names.end())
-        hint = other->second == "T" ? "the element type is the last argument: `zeros([n], f64)`"
-                                    : fmt::format("write `{} = `", other->second);
+      if (const std::string own = own_parameter(arg.name, names); !own.empty())
+        hint =
+            own == "T" ? "the element type is the last argument: `zeros([n], f64)`" : fmt::format("write `{} = `", own);
       return wrong(arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
     }
     Arg*& slot = by[static_cast<size_t>(it - names.begin())];

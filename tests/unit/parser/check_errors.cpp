@@ -142,6 +142,18 @@ const Row rows[] = {
     // main and load
     {"fn main(x) { }", "TypeMismatch", "command line"},
     {"let x = load(\"missing.npy\")", "IoError", "let x: f32[n, 3]"},
+    // names and types of other libraries
+    {"print(sort([1], reverse = true))", "WrongArguments", "write `descending = `"},
+    {"print(std([1.0], correction = 1))", "WrongArguments", "write `ddof = `"},
+    {"print(linspace(0.0, 1.0, num = 3))", "WrongArguments", "write `n = `"},
+    {"fn f(x: f32) = x\nprint(vmap(f, in_axes = 0)([1.0]))", "WrongArguments", "it takes `axes`"},
+    {"print(split([1, 2, 3], 2))", "ShapeMismatch", "`split([1, 2, 3], [2, 1])`"},
+    {"for c in \"abc\" { print(c) }", "TypeMismatch", "`\"abc\"[i] for i in 0..len(\"abc\")`"},
+    {"fn f(x: Vec<f32>) = x", "UnknownType", "a list is `List<f32>`"},
+    {"let x = 1e400", "LiteralOutOfRange", "`inf`"},
+    {"let x = 1e300", "LiteralOutOfRange", "`f64(1e300)`"},
+    {"print(grad(|x| x * x)(3))", "NotDifferentiable", "a float is written `3.0`"},
+    {"struct Box<T: any> { v: T }\nfn show(b: Box) { print(b.v) }", "UnknownType", "fn f<T: any>(a: Box<T>)"},
     // all errors, no cascades
     {"let a = b\nlet c = a + 1\nprint(c[0], a.sum())\nprint(d)", "UnknownName UnknownName"},
     {"fn f() = g()\nfn h() -> f32 = true\nprint(f(), h())", "UnknownName TypeMismatch"},

@@ -99,6 +99,18 @@ TEST_CASE("hints for the habits of other languages") {
   CHECK(hint("def f(x) { }") == "a function is declared with `fn`: `fn f(x) = …`");
   CHECK(hint("let f = lambda x: x") == "a function without a name is written `|x| x + 1`");
   CHECK(hint("if a { } elif b { }") == "write `else if`");
+  CHECK(hint("let x = 3_i64") == "a literal takes the type that its context wants; or write `i64(3)`");
+  CHECK(hint("struct A { x: f32\n fn get(a) = a }") ==
+        "functions stand outside of structs: `fn f(a: A)`, and `a.f()` calls it");
+  CHECK(hint("let x: [f32] = [1.0]") == "the type of a tensor is `f32[n]`, of a list `List<f32>`");
+  CHECK(hint("let f = x -> x + 1") == "a function without a name is written `|x| x + 1`");
+  CHECK(hint("print(a .* b)") == "operators work on each element of a tensor: `a * b`");
+  CHECK(hint("let a = [1 2]") ==
+        "elements are separated by commas, and rows are lists of their own: `[[1, 2], [3, 4]]`");
+  CHECK(hint("switch (3) {\n}") == "choose with `if c { } else if d { } else { }`");
+  CHECK(hint("fn f(x) x + 1") == "the body of a function follows `=`, or stands in braces: `fn f(x) = x + 1`");
+  CHECK(hint("fn f(x) List<f32> = x") == "the type of a result is written `-> List<f32>`");
+  CHECK(hint("import linalg, nn") == "each module has a line of its own: `import linalg`");
   CHECK(hint("enum E { A, B }") == "there are no enumerations: name numbers, `const red = 0`");
   CHECK(hint("use linalg") == "write `import name`");
   CHECK(hint("x = 1.5 as i64") == "a conversion is written as a call: `i64(1.5)`");
