@@ -4,12 +4,15 @@
 
 namespace tl::sorting {
 
+constexpr int kLongestColumn = 32; // at most so many numbers a row are sorted side by side,
+constexpr int kMostLanes = 16;     // and at most so many rows
+
 template <class T> struct Methods {
   void (*sort)(T* numbers, int64_t n); // ascending, in place
   // Those less than `bound` to the front, the others behind them. Gives how many are less.
   int64_t (*partition)(T* numbers, int64_t n, T bound);
-  // Sorts `lanes` rows of n numbers each, at most 32; their beginnings are `pitch` apart, a multiple of the lanes that
-  // is not less than n. What a row has behind n is changed.
+  // Sorts `lanes` rows of n numbers each; their beginnings are `pitch` apart, a multiple of the lanes that is not less
+  // than n. What a row has behind n is changed.
   void (*sort_columns)(T* rows, int64_t pitch, int n);
   int lanes;
 };

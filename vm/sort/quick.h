@@ -3,7 +3,6 @@
 // others to the other end; few numbers are sorted by networks. Numbers that are partitioned badly again and again are
 // heaped, so that time is n log n at worst.
 #pragma once
-#include "vm/sort/methods.h"
 #include "vm/sort/vectors.h"
 
 namespace tl::sorting::TL_VECTORS {

@@ -46,10 +46,7 @@ template <class Bits> struct Elements {
     number = m > infinity ? kNan : number;
     return number;
   }
-  // Whether values may be equal and not have the same bits.
-  bool ambiguous(Number number) const { return of_floats && (number == kZero || number == kNan); }
-
-  // Gives whether one of them is ambiguous. The two do not overlap.
+  // Gives whether values may be equal and not have the same bits. The two arrays do not overlap.
   bool read(const Bits* __restrict from, int64_t count, Number* __restrict numbers) const {
     const Elements e = *this; // the compiler cannot know that writing numbers does not change them
     Number any = 0;
@@ -256,7 +253,6 @@ template <SortOp op, class Bits> struct Sorter {
     if (ambiguous) restore(row);
   }
 
-  static constexpr int kLongestColumn = 32, kMostLanes = 16;
   // Rows [first, end), of at most kLongestColumn elements: as many at a time as a vector has lanes.
   void short_rows(int64_t first, int64_t end) const {
     const Methods<Number>& m = methods<Number>();
@@ -424,7 +420,7 @@ template <SortOp op, class Bits>
 void whole_rows(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace, KernelErrors*) {
   const Sorter<op, Bits> sorter(args, workspace);
   if constexpr (op == SortOp::Values)
-    if (sorter.n <= sorter.kLongestColumn && sorter.n > 1 && end - begin > 1) return sorter.short_rows(begin, end);
+    if (sorter.n <= kLongestColumn && sorter.n > 1 && end - begin > 1) return sorter.short_rows(begin, end);
   for (int64_t row = begin; row < end; ++row)
     sorter.whole_row(row);
 }

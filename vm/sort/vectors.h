@@ -2,6 +2,7 @@
 // branch depends on a number. The width is what the file that includes this is compiled for, and so is the namespace:
 // one program has both.
 #pragma once
+#include "vm/sort/methods.h"
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
@@ -222,8 +223,6 @@ template <class T> void sort_vectors(T* numbers, int count) {
     for (int first = 0; first + width < count; first += 2 * width)
       merge_vectors(numbers + first * n, width, count - first < 2 * width ? count - first : 2 * width);
 }
-
-constexpr int kLongestColumn = 32; // at most so many numbers a row are sorted side by side
 
 // As many rows of n numbers as there are lanes, a pitch apart (a multiple of the lanes), each lane a row of its own: by
 // merge exchange (Knuth, The Art of Computer Programming, 5.2.2, algorithm M).
