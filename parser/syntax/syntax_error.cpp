@@ -450,7 +450,7 @@ std::optional<std::string> Driver::foreign_header(size_t brace) const {
     --first;
   if (tokens_[first].kind != NAME || tokens_[brace - 1].kind != RPAREN) return std::nullopt;
   for (const ForeignWord& foreign : foreign_words)
-    if (tokens_[first].text == foreign.word) return std::string(foreign.hint);
+    if (tokens_[first].text == foreign.word && foreign.word != "print") return std::string(foreign.hint);
   return std::nullopt;
 }
 

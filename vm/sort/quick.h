@@ -216,6 +216,7 @@ template <class T> void sort(T* a, int64_t n) {
   quicksort(a, n, 2 * log + 4);
 }
 
+static_assert(kLanes<int32_t> <= kMostLanes);
 template <class T> constexpr Methods<T> kMethods{sort<T>, partition<T>, sort_columns<T>, kLanes<T>};
 
 } // namespace tl::sorting::TL_VECTORS

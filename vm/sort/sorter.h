@@ -34,7 +34,7 @@ template <class Bits> struct Elements {
   }
 
   static constexpr Number kZero = 0, kNan = kMost; // of floats
-  // A function is its own inverse, but for NaN and for which of the two zeros it is.
+  // The number of bits, and the bits of a number, but for NaN and for which of the two zeros it is.
   Bits turned(Bits bits) const {
     constexpr int sign = 8 * sizeof(Bits) - 1;
     return static_cast<Bits>(bits ^ flipped ^ (negative & static_cast<Bits>(bits >> sign)));

@@ -1,5 +1,5 @@
 // Sorting of numbers with each width of vectors that this processor has, beside the standard library's.
-#include "vm/sort/methods.h"
+#include "vm/sort/quick.h"
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <limits>
@@ -91,6 +91,29 @@ template <class T> void check_bad_pivots(const Methods<T>& m) {
   m.sort(found.data(), n);
   std::sort(wanted.begin(), wanted.end());
   CHECK(found == wanted);
+}
+
+// After so many bad partitions what is left is heaped.
+template <class T> void check_heaps() {
+  std::mt19937_64 random(2);
+  for (int64_t n : {0, 1, 2, 3, 129, 500, 5000})
+    for (int pattern = 0; pattern < kPatterns; ++pattern)
+      for (int tries : {0, 1, 3}) {
+        CAPTURE(n);
+        CAPTURE(pattern);
+        CAPTURE(tries);
+        Guarded<T> found(random, pattern, n), wanted = found, heaped = found;
+        avx2::quicksort(found.begin(), n, tries);
+        avx2::sort_heap(heaped.begin(), n);
+        std::sort(wanted.begin(), wanted.end());
+        REQUIRE(found.all == wanted.all);
+        REQUIRE(heaped.all == wanted.all);
+      }
+}
+
+TEST_CASE("numbers that are partitioned badly are sorted as a heap") {
+  check_heaps<int32_t>();
+  check_heaps<int64_t>();
 }
 
 TEST_CASE("numbers are sorted with vectors of 32 bytes") {
