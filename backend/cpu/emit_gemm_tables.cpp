@@ -199,7 +199,7 @@ GemmEmitter::Places GemmEmitter::places_of(Value* j, Value* mask) {
   for (int i = 0; i < Places::kRuns; ++i) {
     Value* lane = b.CreateBinaryIntrinsic(in::cttz, b.CreateBitCast(left, bits), b.getFalse());
     lane = minimum(b.CreateZExtOrTrunc(lane, b.getInt64Ty()), number(plan.lanes - 1));
-    x.start.push_back(b.CreateExtractElement(runs, lane));
+    x.start.push_back(b.CreateSub(from_table(c_column_table, b.CreateAdd(j, lane)), lane));
     x.lanes.push_back(b.CreateAnd(left, b.CreateICmpEQ(runs, e.splat(x.start.back()))));
     left = b.CreateAnd(left, b.CreateNot(x.lanes.back()));
     x.are_more.push_back(e.any(left));

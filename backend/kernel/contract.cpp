@@ -88,6 +88,7 @@ public:
         for (ValueId v : {axis.count, value(axis.stride[a]), value(axis.stride[Result])})
           yields.push_back(v);
       g.dots = dots_;
+      g.close_batches = scattered_ && has_close_batches();
       g.row_axes = static_cast<uint32_t>(rows.size());
       g.b_columns_evenly = is_one_axis(columns_, c);
       g.column_axes = static_cast<uint32_t>(columns.size());
@@ -300,7 +301,8 @@ private:
     return of_right && columns >= few && std::equal(images.begin(), images.end(), result.begin());
   }
 
-  // Batches: what both factors have. Columns are the last label's factor's, or of that whose columns are side by side.
+  // Batches: what both factors have. Columns are the last label's factor's, so that C is stored in runs, and where that
+  // is of both, of the factor whose columns are side by side.
   void split_by_factor() {
     const Labels& result = n_.as<ir::ContractAttrs>().result;
     batch_.clear(), rows_.clear(), columns_.clear();
@@ -313,17 +315,12 @@ private:
       return std::any_of(result.begin(), result.end(),
                          [&](int64_t label) { return is_alone(label) && has(operand, label); });
     };
-    // Where columns of C lie side by side but those of B do not, the other factor's may.
     auto is_better = [&](Operand x, Operand y) {
       return any_of(x) && (!any_of(y) || (runs_along(x) && !runs_along(y)) ||
                            (runs_along(x) && is_evenly_alone(x) && !is_evenly_alone(y)));
     };
     const int64_t last = long_labels().back();
-    const Operand of_last = has(First, last) ? First : Second;
-    if (is_alone(last) && (is_side_by_side(last, of_last) || !is_better(of_last == First ? Second : First, of_last)))
-      swapped_ = of_last == First;
-    else
-      swapped_ = is_better(First, Second);
+    swapped_ = is_alone(last) ? has(First, last) : is_better(First, Second);
     std::copy_if(result.begin(), result.end(), std::back_inserter(batch_),
                  [&](int64_t label) { return !is_alone(label); });
     auto alone = [&](Operand operand, Labels labels) {
@@ -337,6 +334,18 @@ private:
     rows_ = alone(a, a == First ? attrs.lhs : attrs.rhs);
     columns_ = alone(c, !rows_.empty() ? result : c == First ? attrs.lhs : attrs.rhs);
     scattered_ = true;
+  }
+
+  // Is C closer along the last batch than along rows or columns?
+  bool has_close_batches() const {
+    const Labels result = long_labels();
+    auto last_of = [&](const Labels& labels) {
+      size_t last = 0;
+      for (size_t i = 0; i < result.size(); ++i)
+        if (std::count(labels.begin(), labels.end(), result[i])) last = i + 1;
+      return last;
+    };
+    return last_of(batch_) > std::min(last_of(rows_), last_of(columns_));
   }
 
   // Where no row of A is used for more than one row of C, what it takes is to read B: in the order in which it lies.

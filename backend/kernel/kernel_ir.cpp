@@ -57,6 +57,7 @@ public:
       if (!g.is_plain) out_ += fmt::format(" batch axes = {}, sum axes = {}", g.batch_axes, g.sum_axes);
       if (g.column_axes > 0) out_ += fmt::format(", column axes = {}", g.column_axes);
       if (g.row_axes > 0) out_ += fmt::format(", row axes = {}", g.row_axes);
+      if (g.close_batches) out_ += ", close batches";
       if (g.dots) out_ += ", dots";
       if (!g.b_columns_evenly) out_ += ", b by its axes";
       if (!g.a_sums_evenly) out_ += ", a by its axes";
