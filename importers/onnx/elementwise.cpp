@@ -449,7 +449,8 @@ void binarizer(Op& op, const Row& row) {
 
 void prelu(Op& op, const Row&) {
   Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
-  op.define(0, fmt::format("where({0} < 0.0, {0} * {1}, {0})", op.text(0), op.text(1)), op[0].dtype, dims);
+  const std::string zero = op.in.number_text(op[0].dtype, Number::of(0));
+  op.define(0, fmt::format("where({0} < {2}, {0} * {1}, {0})", op.text(0), op.text(1), zero), op[0].dtype, dims);
 }
 
 void identity(Op& op, const Row&) { op.alias(0, op.any_value(0)); }

@@ -371,6 +371,11 @@ std::string real_text(Op& op, const char* name, double missing) {
 }
 
 void batch_norm(Op& op, const Row&) {
+  op.require_axes(0, 2);
+  for (size_t i = 1; i < 5; ++i) {
+    op.require_axes(i, 1);
+    op.in.require_equal(op[i].dims[0], op[0].dims[1]);
+  }
   if (op.version >= 14 && op.integer("training_mode", 0) != 0) {
     op.in.use_module("onnx");
     op.require_axes(0, 2);

@@ -462,6 +462,10 @@ void split(Op& op, const Row&) {
     parts.push_back(rest);
   }
   if (parts.size() != op.node.outputs.size()) op.refuse("its parts are not as many as its outputs");
+  Size all = 0;
+  for (const Size& part : parts)
+    all = all + part;
+  op.in.require_equal(n, all);
   const Contents* known = op.contents(0);
   Size from = 0;
   for (size_t i = 0; i < parts.size(); ++i) {

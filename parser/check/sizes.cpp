@@ -201,7 +201,19 @@ void require_size(Context& cx, const Size& a, int64_t least, const std::string& 
   require_axis(cx, a, "a size cannot be {0}", span, checks);
 }
 
-// NumPy's rule: aligned right; a literal 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
+bool stretches(Context& cx, typed::Expr& x, size_t axis, const Size& to, const std::string& what, Span span,
+               SizeChecks& checks) {
+  Size& size = x.type.shape[axis];
+  if (size.is(1)) return true;
+  if (size.is_constant() || compare(cx, size, 1) != Compare::Equal || compare(cx, size, to) == Compare::Equal)
+    return false;
+  require_equal(cx, size, 1, true, fmt::format("{} stretches axis {} of 1 element, which has {{0}}", what, axis), span,
+                checks);
+  size = 1;
+  return true;
+}
+
+// NumPy's rule: aligned right; what is known to be 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
 std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
                                            const std::string& what, Span span, SizeChecks& checks,
                                            size_t skip_last_axes) {
@@ -218,16 +230,16 @@ std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed:
         from.push_back(operand);
         continue;
       }
-      if (size.is(1) || result[i] == size) continue;
-      if (result[i].is(1)) {
+      if (result[i] == size || stretches(cx, *operand, rank - 1 - i, result[i], what, span, checks)) continue;
+      const size_t axis = from[i]->type.shape.size() - skip_last_axes - 1 - i;
+      if (result[i].is(1) || stretches(cx, *from[i], axis, size, what, span, checks)) {
         result[i] = size;
         from[i] = operand;
         continue;
       }
       std::string message =
           fmt::format("{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
-                      from[i]->type.shape.size() - skip_last_axes - 1 - i, source_text(cx, from[i]->span), rank - 1 - i,
-                      source_text(cx, operand->span));
+                      axis, source_text(cx, from[i]->span), rank - 1 - i, source_text(cx, operand->span));
       if (!require_equal(cx, result[i], size, true, message, span, checks)) {
         std::vector<Label> labels;
         for (typed::Expr* e : operands)

@@ -31,6 +31,10 @@ void require_at_most(Context& cx, const Size& a, const Size& most, const char* k
 std::string different(Context& cx, const Size& a, const Size& b);
 // "write `assert n == m` …"
 std::string equality_hint(Context& cx, const Size& a, const Size& b);
+// May this axis of x be stretched to another size? If what is known says that it has one element, its type says so from
+// then on; not where it is as long as `to`.
+bool stretches(Context& cx, typed::Expr& x, size_t axis, const Size& to, const std::string& what, Span span,
+               SizeChecks& checks);
 std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
                                            const std::string& what, Span span, SizeChecks& checks,
                                            size_t skip_last_axes = 0);

@@ -363,7 +363,7 @@ static ExprPtr broadcast_to_rule(Context& cx, Rule& r, ExprPtr x) {
   bool fits = wanted->size() >= rank;
   for (size_t k = 0; fits && k < rank; ++k) {
     const Size &from = shape[rank - 1 - k], &to = (*wanted)[wanted->size() - 1 - k];
-    fits = from.is(1) ||
+    fits = stretches(cx, *x, rank - 1 - k, to, "`broadcast_to`", r.span, node->checks) ||
            require_equal(cx, from, to, false,
                          fmt::format("`broadcast_to` cannot stretch axis {} from {{0}} to {{1}}", rank - 1 - k), r.span,
                          node->checks);
@@ -371,7 +371,7 @@ static ExprPtr broadcast_to_rule(Context& cx, Rule& r, ExprPtr x) {
   if (!fits) {
     error(cx, "ShapeMismatch", r.span,
           fmt::format("`broadcast_to` cannot stretch {} to these sizes", show(cx, x->type)),
-          "only a literal 1 stretches", {label_of(cx, *x)});
+          "only what is known to be 1 stretches", {label_of(cx, *x)});
     return nullptr;
   }
   node->type.shape = std::move(*wanted);
