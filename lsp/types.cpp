@@ -1,4 +1,5 @@
 #include "lsp/types.h"
+#include "lsp/names.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +16,35 @@ template <class Accept> std::string type_where(const Analysis& analysis, const A
   return "";
 }
 
+bool declares_struct(const Analysis& analysis, std::string_view name) {
+  return std::any_of(analysis.tree.statements.begin(), analysis.tree.statements.end(), [&](const auto& statement) {
+    const auto* declared = ast::as<ast::Struct>(statement);
+    return declared && declared->name.text == name;
+  });
+}
+
+// The type with `blank` for sizes that are no number and no name. False: it has a part that cannot be written here.
+bool make_writable(const Analysis& analysis, Type& type, AtomId blank) {
+  if (type.kind == TypeKind::Range || type.kind == TypeKind::Function || type.kind == TypeKind::Element ||
+      type.is_error() || type.is_unit() || (type.is_struct() && !declares_struct(analysis, type.record->name)))
+    return false;
+  const SizeAtoms& atoms = analysis.program.atoms;
+  for (Size& size : type.shape) {
+    const auto atom = size.as_atom();
+    const bool is_named = atom && (atoms[*atom].kind == AtomKind::Named || atoms[*atom].kind == AtomKind::Value) &&
+                          is_name(atoms[*atom].name);
+    if (!size.is_constant() && !is_named) size = Size::of(blank);
+  }
+  return std::all_of(type.elements.begin(), type.elements.end(),
+                     [&](Type& element) { return make_writable(analysis, element, blank); });
+}
+
 } // namespace
+
+std::string written(Analysis& analysis, Type type) {
+  const AtomId blank = analysis.program.atoms.add({AtomKind::Fresh, "_", {}, true, {}, {}});
+  return make_writable(analysis, type, blank) ? tl::to_string(type, analysis.program.atoms) : "";
+}
 
 std::string to_string(const Analysis& analysis, const Type& type) {
   if (type.is_function() || type.is_error() || type.is_unit()) return "";
@@ -33,6 +62,17 @@ std::string type_of_variable(const Analysis& analysis, Span declaration) {
   return fmt::format("{}", fmt::join(types, " or "));
 }
 
+std::string written_type_of_variable(Analysis& analysis, Span declaration) {
+  std::string result;
+  for (const typed::Variable& variable : analysis.program.variables) {
+    if (variable.span != declaration) continue;
+    const std::string type = written(analysis, variable.type);
+    if (type.empty() || (!result.empty() && type != result)) return "";
+    result = type;
+  }
+  return result;
+}
+
 std::string type_of_call(const Analysis& analysis, Span callee) {
   return type_where(analysis, [&](const ast::Expr& node) {
     if (auto* call = ast::as<ast::Call>(node)) return call->callee->span == callee;
@@ -48,13 +88,14 @@ std::string type_of_field(const Analysis& analysis, Span name) {
   });
 }
 
-std::optional<std::pair<uint32_t, std::string>> inferred_result(const Analysis& analysis, const Symbol& symbol) {
+std::optional<std::pair<uint32_t, std::string>> inferred_result(const Analysis& analysis, const Symbol& symbol,
+                                                                const TypeText& text) {
   const auto* function = symbol.statement ? ast::as<ast::Function>(symbol.statement) : nullptr;
   if (!function || function->result || function->name.text == "main") return std::nullopt;
   std::string type;
   for (const typed::Instance& instance : analysis.program.instances) {
     if (instance.span != function->name.span) continue;
-    const std::string found = to_string(analysis, instance.result);
+    const std::string found = text(instance.result);
     if (!type.empty() && type != found) return std::nullopt; // not the same of all calls
     type = found;
   }
