@@ -163,7 +163,8 @@ Json code_actions(Workspace& workspace, const Json& params) {
     if (!is_there(symbol.span)) continue;
     const auto* let = symbol.statement ? ast::as<ast::Let>(symbol.statement) : nullptr;
     std::optional<Edit> edit;
-    if (const auto result = inferred_result(analysis, symbol, [&](const Type& type) { return written(analysis, type); }))
+    if (const auto result =
+            inferred_result(analysis, symbol, [&](const Type& type) { return written(analysis, type); }))
       edit = {{analysis.file, result->first, result->first}, " " + result->second};
     else if (const std::string type = written_type_of_variable(analysis, symbol.span);
              let && !let->type && let->pattern->kind == ast::Pattern::Kind::Name && !type.empty())

@@ -40,7 +40,8 @@ Json inlay_hints(Workspace& workspace, const Json& params) {
   }
   for (const Symbol& symbol : workspace.analyzer().index(analysis).symbols) {
     if (symbol.span.begin < begin || symbol.span.end > end) continue;
-    if (const auto result = inferred_result(analysis, symbol, [&](const Type& type) { return to_string(analysis, type); }))
+    if (const auto result =
+            inferred_result(analysis, symbol, [&](const Type& type) { return to_string(analysis, type); }))
       all.push_back(hint_at(workspace, document.text, result->first, " " + result->second));
   }
   return all;

@@ -169,8 +169,8 @@ struct Gemm {
   // Of others, if rows and columns of C lie anywhere (the result's labels in any order), else 0; then at least 1, and
   // there are column_axes, too.
   uint32_t row_axes = 0;
-  // With row_axes: C lies closer along a batch than along rows or columns, so that tiles that differ in their batch only
-  // write to the same lines of the cache.
+  // With row_axes: C lies closer along a batch than along rows or columns, so that tiles that differ in their batch
+  // only write to the same lines of the cache.
   bool close_batches = false;
   // No factor has an axis of its own: the elements of C, side by side, are the columns, and A moves with them, too.
   bool dots = false;

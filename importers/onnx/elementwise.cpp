@@ -302,6 +302,12 @@ void modulo(Op& op, const Row&) {
   if (op.integer("fmod", 0) == 0)
     return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, dims));
   op.in.use_module("onnx");
+  if (op.rank(1) <= op.rank(0)) {
+    Dims other = op[1].dims;
+    for (size_t i = 0; i < other.size(); ++i)
+      if (const Size& n = op[0].dims[op.rank(0) - other.size() + i]; !n.is(1) && !other[i].is(1)) other[i] = n;
+    op.retype(1, other);
+  }
   op.define(0, fmt::format("fmod({}, {})", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 

@@ -235,6 +235,8 @@ public:
   std::string operand(size_t i, size_t rank);
   size_t rank(size_t i) { return value(i)->rank(); }
   void require_axes(size_t i, size_t least); // Refused where it has fewer
+  // Gives input i these sizes, which its own have to be equal to: a function sees it in its arguments' types alone.
+  void retype(size_t i, const Dims& dims);
   const Contents* contents(size_t i) { return has(i) ? in.contents(*value(i)) : nullptr; }
   // Integers of a known number that may be computed by the program: sizes where they are known, else `text` has them.
   std::vector<Size> integers_of(size_t i);

@@ -54,32 +54,12 @@ private:
   bool is_first_ = true;
 };
 
-// Gives input i these sizes, which its own are equal to: a function has to see it in its arguments' types.
-void retype(Op& op, size_t i, const Dims& dims) {
-  if (!op.has(i) || op.rank(i) != dims.size()) return;
-  Value type;
-  type.dims = op[i].dims;
-  bool differs = false;
-  for (size_t k = 0; k < dims.size(); ++k) {
-    if (type.dims[k].is_constant() && dims[k].is_constant()) continue; // the function says what is wrong with them
-    op.in.require_equal(type.dims[k], dims[k]);
-    if (type.dims[k].is_constant() || type.dims[k] == dims[k]) continue;
-    type.dims[k] = dims[k];
-    differs = true;
-  }
-  if (!differs) return;
-  type.name = op.node.inputs[i];
-  type.dtype = op[i].dtype;
-  const std::string name = op.in.fresh_name(type.name);
-  op.in.write(fmt::format("let {} = reshape({}, {})", name, op.text(i), op.in.dims_text(type.dims)));
-  op.in.scope().values[type.name] = typed_value(op.in, type, name);
-}
-// The same, of one axis each.
-void retype(Op& op, size_t i, size_t axis, size_t as, size_t its_axis) {
+// The size of an axis is that of an axis of input `as`.
+void retype_axis(Op& op, size_t i, size_t axis, size_t as, size_t its_axis) {
   if (!op.has(i) || axis >= op.rank(i) || its_axis >= op.rank(as)) return;
   Dims dims = op[i].dims;
   dims[axis] = op[as].dims[its_axis];
-  retype(op, i, dims);
+  op.retype(i, dims);
 }
 
 DType type_of_attribute(Op& op, const char* name, DType missing) {
@@ -126,9 +106,9 @@ void recurrent(Op& op, const Row& row) {
   const bool is_lstm = row.name == "LSTM";
   const size_t batch_axis = op.integer("layout", 0) != 0 ? 0 : 1;
   op.require_axes(0, 3);
-  retype(op, 4, 0, 0, batch_axis); // lengths
-  for (size_t i = 5; i < 7; ++i)   // states
-    retype(op, i, batch_axis, 0, batch_axis);
+  retype_axis(op, 4, 0, 0, batch_axis); // lengths
+  for (size_t i = 5; i < 7; ++i)        // states
+    retype_axis(op, i, batch_axis, 0, batch_axis);
   Call call(op, row.form);
   const std::string direction = op.string("direction", "forward");
   call.string("direction", "forward").integer("layout", 0);
@@ -165,7 +145,7 @@ void retype_steps(Op& op) {
   const auto axis = static_cast<size_t>(op.axis(op.integer("axis", 1), std::max<size_t>(op.rank(0), 2)));
   if (axis >= op.rank(0)) return;
   for (size_t i = 1; i < 3; ++i)
-    if (op.has(i) && op.rank(i) == 1 && !op[i].dims[0].is(1)) retype(op, i, 0, 0, axis);
+    if (op.has(i) && op.rank(i) == 1 && !op[i].dims[0].is(1)) retype_axis(op, i, 0, 0, axis);
 }
 
 void quantize(Op& op, const Row&) {
@@ -352,7 +332,7 @@ void gather_nd(Op& op, const Row&) {
   const int64_t last = indices.back().constant();
   Dims dims(indices.begin(), indices.end() - 1);
   for (size_t i = 0; i < static_cast<size_t>(std::max<int64_t>(batch, 0)); ++i)
-    retype(op, 1, i, 0, i);
+    retype_axis(op, 1, i, 0, i);
   for (size_t i = static_cast<size_t>(batch + last); i < op.rank(0); ++i)
     dims.push_back(op[0].dims[i]);
   op.define(0, Call(op, "gather_nd").integer("batch_dims", 0).text(), op[0].dtype, dims);
@@ -428,14 +408,14 @@ void crop(Op& op, const Row&) {
 
 void alike(Op& op, const Row& row) {
   if (row.name == "RotaryEmbedding" && op.has(3)) {
-    retype(op, 3, 0, 0, 0);
-    retype(op, 3, 1, 0, op.rank(0) == 4 ? 2 : 1);
+    retype_axis(op, 3, 0, 0, 0);
+    retype_axis(op, 3, 1, 0, op.rank(0) == 4 ? 2 : 1);
   }
   if (row.name == "TensorScatter") {
     const auto axis = static_cast<size_t>(op.axis(op.integer("axis", -2), op.rank(0)));
     for (size_t i = 0; i < op.rank(0); ++i)
-      if (i != axis) retype(op, 1, i, 0, i);
-    retype(op, 2, 0, 0, 0);
+      if (i != axis) retype_axis(op, 1, i, 0, i);
+    retype_axis(op, 2, 0, 0, 0);
   }
   Call call(op, row.form);
   if (row.name == "LpNormalization") call.integer("axis", -1).integer("p", 2);
@@ -535,8 +515,8 @@ void stft(Op& op, const Row&) {
 
 void loss(Op& op, const Row& row) {
   for (size_t i = 0; i < op.rank(1); ++i)
-    retype(op, 1, i, 0, i == 0 ? 0 : i + 1);
-  retype(op, 2, 0, 0, 1);
+    retype_axis(op, 1, i, 0, i == 0 ? 0 : i + 1);
+  retype_axis(op, 2, 0, 0, 1);
   Call call(op, row.form);
   if (op.attribute("ignore_index")) call.named("ignore_index", std::to_string(op.integer("ignore_index", 0)));
   const std::string reduction = op.string("reduction", "mean");
@@ -548,9 +528,9 @@ void loss(Op& op, const Row& row) {
 
 void attention(Op& op, const Row&) {
   const size_t along = op.rank(1) == 4 ? 2 : 1;
-  retype(op, 1, 0, 0, 0);
-  retype(op, 2, 0, 0, 0);
-  retype(op, 2, along, 1, along);
+  retype_axis(op, 1, 0, 0, 0);
+  retype_axis(op, 2, 0, 0, 0);
+  retype_axis(op, 2, along, 1, along);
   Call call(op, "attention");
   call.integer("is_causal", 0).integer("kv_num_heads", 0).integer("q_num_heads", 0).integer("qk_matmul_output_mode", 0);
   call.integer("left_window_size", -1).integer("right_window_size", -1);

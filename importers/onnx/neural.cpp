@@ -444,13 +444,22 @@ void group_norm(Op& op, const Row& row) {
   const bool instance = row.name == "InstanceNormalization";
   op.in.use_module("nn");
   const std::string eps = real_text(op, "epsilon", 1e-5);
-  const std::string layer = fmt::format("nn.GroupNorm(w = {}, b = {})", op.text(1), op.text(2));
+  const int64_t groups = op.integer("num_groups", 1);
+  std::string scale = op.text(1), bias = op.text(2);
+  if (!instance && op.version < 21) { // of each group, not of each channel
+    op.require_axes(0, 2);
+    const Size& channels = op[0].dims[1];
+    if (!channels.is_constant() || groups < 1 || channels.constant() % groups != 0)
+      op.refuse("it has scales by group, as opset 18 defined them, and its channels are not known to be a multiple");
+    scale = fmt::format("repeat({}, {})", scale, channels.constant() / groups);
+    bias = fmt::format("repeat({}, {})", bias, channels.constant() / groups);
+  }
+  const std::string layer = fmt::format("nn.GroupNorm(w = {}, b = {})", scale, bias);
   if (instance)
     return void(op.define(0, fmt::format("nn.instance_norm({}, {}, eps = {})", op.text(0), layer, eps), op[0].dtype,
                           op[0].dims));
-  if (op.version < 21) op.refuse("it has scales by group, as opset 18 defined them");
-  op.define(0, fmt::format("nn.group_norm({}, {}, {}, eps = {})", op.text(0), layer, op.integer("num_groups", 1), eps),
-            op[0].dtype, op[0].dims);
+  op.define(0, fmt::format("nn.group_norm({}, {}, {}, eps = {})", op.text(0), layer, groups, eps), op[0].dtype,
+            op[0].dims);
 }
 
 void lrn(Op& op, const Row&) {

@@ -14,6 +14,26 @@ ValuePtr Op::any_value(size_t i) {
   return found;
 }
 
+void Op::retype(size_t i, const Dims& dims) {
+  if (!has(i) || rank(i) != dims.size()) return;
+  Value type;
+  type.dims = value(i)->dims;
+  bool differs = false;
+  for (size_t k = 0; k < dims.size(); ++k) {
+    if (type.dims[k].is_constant() && dims[k].is_constant()) continue; // the function says what is wrong with them
+    in.require_equal(type.dims[k], dims[k]);
+    if (type.dims[k].is_constant() || type.dims[k] == dims[k]) continue;
+    type.dims[k] = dims[k];
+    differs = true;
+  }
+  if (!differs) return;
+  type.name = node.inputs[i];
+  type.dtype = value(i)->dtype;
+  const std::string name = in.fresh_name(type.name);
+  in.write(fmt::format("let {} = reshape({}, {})", name, text(i), in.dims_text(type.dims)));
+  in.scope().values[type.name] = typed_value(in, type, name);
+}
+
 ValuePtr Op::value(size_t i) {
   ValuePtr found = any_value(i);
   if (found->sequence || found->is_none)

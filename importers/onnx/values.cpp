@@ -65,7 +65,9 @@ Dims Importer::broadcast(const Dims& a, const Dims& b) {
       continue;
     }
     // What has at most one element is taken to stretch, unless it is as long as the other axis in any case.
-    auto is_one_at_most = [&](const Size& n) { return !n.is_constant() && sizes_.proves_not_negative(Size(1) - n, facts_); };
+    auto is_one_at_most = [&](const Size& n) {
+      return !n.is_constant() && sizes_.proves_not_negative(Size(1) - n, facts_);
+    };
     const bool stretches = is_one_at_most(at), other = is_one_at_most(shorter[i]);
     if (stretches != other && sizes_.compare(at, shorter[i], facts_) != Compare::Equal) {
       require_equal(stretches ? at : shorter[i], 1);

@@ -238,8 +238,8 @@ std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed:
         continue;
       }
       std::string message =
-          fmt::format("{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what,
-                      axis, source_text(cx, from[i]->span), rank - 1 - i, source_text(cx, operand->span));
+          fmt::format("{} needs equal sizes, but axis {} of `{}` is {{0}} and axis {} of `{}` is {{1}}", what, axis,
+                      source_text(cx, from[i]->span), rank - 1 - i, source_text(cx, operand->span));
       if (!require_equal(cx, result[i], size, true, message, span, checks)) {
         std::vector<Label> labels;
         for (typed::Expr* e : operands)

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Operators whose operands' sizes all have names of their own, through tl and ONNX Runtime: tests/onnx/open_sizes.py TL [FILTER].
+
+An exporter names axes by tensor, so what has to be equal is known only when a model runs: the importer has to assert it, and to take one
+element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, and Pad. Runs in the
+environment of environment.sh. Ends with `N passed, N failed`."""
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper
+
+NODE = helper.make_node
+RNG = np.random.default_rng(1)
+
+
+def real(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def cut(start, end, axis):
+    return {"from": np.array([start]), "to": np.array([end]), "along": np.array([axis])}, NODE("Slice", ["x", "from", "to", "along"], ["c"])
+
+
+def stretched():
+    """One element of an open axis beside all of it."""
+    x, end = real(2, 4, 3), 2**62
+    for start, stop, axis in [(0, 1, 1), (-1, end, 1), (2, 3, 1), (0, 1, 0)]:
+        constants, node = cut(start, stop, axis)
+        yield f"slice {start} {axis}", [node, NODE("Mul", ["c", "x"], ["y"])], {"x": x}, constants
+        yield f"less slice {start} {axis}", [node, NODE("Sub", ["x", "c"], ["y"])], {"x": x}, constants
+        shape = NODE("Shape", ["x"], ["shape"])
+        yield f"expand {start} {axis}", [node, shape, NODE("Expand", ["c", "shape"], ["y"])], {"x": x}, constants
+    constants, node = cut(0, 1, 1)
+    greater = [node, NODE("Greater", ["x", "c"], ["g"]), NODE("Where", ["g", "x", "c"], ["y"])]
+    yield "where", greater, {"x": x}, constants
+    constants, node = cut(0, 1, 0)
+    turned = [node, NODE("Transpose", ["x"], ["t"], perm=[0, 2, 1]), NODE("MatMul", ["c", "t"], ["y"])]
+    yield "matmul", turned, {"x": x}, constants
+    parts = [NODE("Split", ["x", "sizes"], ["c", "rest"], axis=1), NODE("Mul", ["c", "x"], ["y"])]
+    yield "split", parts, {"x": x}, {"sizes": np.array([1, 3])}
+
+
+def equal():
+    """Sizes that have to be equal."""
+    i64 = np.int64
+    x, y = np.abs(real(1, 2, 3)), np.abs(real(1, 1, 3))
+    for op in ["Add", "Pow", "Max", "PRelu", "Equal", "Mean"]:
+        yield op, [NODE(op, ["x", "z"], ["y"])], {"x": x, "z": y}, {}
+    yield "Mod", [NODE("Mod", ["x", "z"], ["y"], fmod=1)], {"x": x * 9, "z": y}, {}
+    yield "Gemm", [NODE("Gemm", ["x", "z", "c"], ["y"], transB=1)], {"x": real(3, 4), "z": real(5, 4), "c": real(5)}, {}
+    yield "Einsum", [NODE("Einsum", ["x", "z"], ["y"], equation="bij,bjk->bik")], {"x": real(2, 3, 4), "z": real(2, 4, 5)}, {}
+    rows = np.array([[[1], [0]], [[2], [2]]])
+    yield "GatherND", [NODE("GatherND", ["x", "z"], ["y"], batch_dims=1)], {"x": real(2, 3, 4), "z": rows}, {}
+    weights = {"w": real(1, 12, 5), "r": real(1, 12, 4)}
+    gru = NODE("GRU", ["x", "w", "r", "", "z", "h"], ["y"], hidden_size=4)
+    yield "GRU", [gru], {"x": real(3, 2, 5), "z": np.array([2, 3], np.int32), "h": real(1, 2, 4)}, weights
+    norm = NODE("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"])
+    yield "BatchNormalization", [norm], {"x": real(4, 3, 2), "s": real(3), "b": real(3), "m": real(3), "v": np.abs(real(3))}, {}
+    steps = NODE("QuantizeLinear", ["x", "s", "z"], ["y"], axis=1)
+    yield "QuantizeLinear", [steps], {"x": real(2, 3), "s": np.abs(real(3)), "z": np.zeros(3, np.int8)}, {}
+    loss = NODE("NegativeLogLikelihoodLoss", ["x", "z"], ["y"])
+    yield "NegativeLogLikelihoodLoss", [loss], {"x": real(4, 3), "z": np.array([0, 1, 2, 0], i64)}, {}
+    entropy = NODE("SoftmaxCrossEntropyLoss", ["x", "z", "w"], ["y"])
+    yield "SoftmaxCrossEntropyLoss", [entropy], {"x": real(2, 3, 2), "z": np.array([[0, 1], [2, 0]], i64), "w": np.abs(real(3))}, {}
+    attention = NODE("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)
+    yield "Attention", [attention], {"q": real(2, 3, 8), "k": real(2, 5, 8), "v": real(2, 5, 8)}, {}
+    turned = NODE("RotaryEmbedding", ["x", "c", "s", "p"], ["y"])
+    places = {"x": real(2, 2, 3, 8), "p": np.array([[0, 3, 1], [2, 2, 0]], i64)}
+    yield "RotaryEmbedding", [turned], places, {"c": real(10, 4), "s": real(10, 4)}
+
+
+def columns():
+    """Positions of maxima in images that are stored column by column."""
+    x = real(1, 2, 4, 6, 4)
+    node = NODE("MaxPool", ["x"], ["v", "y"], kernel_shape=[2, 3, 2], strides=[2, 3, 2], storage_order=1)
+    yield "MaxPool", [node], {"x": x}, {}
+
+
+def random_ones(draw):
+    for k in range(24):
+        n, scale = draw.randint(2, 40), draw.choice([0.3, 0.6, 0.7, 0.9, 1.1, 1.3, 1.7, 2.0, 2.3, 2.7])
+        if int(np.float32(n) * np.float32(scale)) in (0, n):  # ONNX Runtime copies what keeps its length
+            continue
+        how = {"mode": "nearest", "nearest_mode": draw.choice(["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])}
+        how = how if draw.random() < 0.7 else {"mode": "linear"}
+        where = draw.choice(["asymmetric", "half_pixel", "pytorch_half_pixel"])
+        node = NODE("Resize", ["x", "", "scales"], ["y"], coordinate_transformation_mode=where, **how)
+        yield f"Resize {k} {n} {scale} {where} {how}", [node], {"x": real(1, 1, n)}, {"scales": np.array([1, 1, scale], np.float32)}
+    for k in range(16):
+        shape = [draw.randint(1, 6) for _ in range(draw.randint(1, 4))]
+        pads = [draw.choice([0, draw.randint(0, n - 1)]) for n in shape * 2]
+        mode = draw.choice(["reflect", "edge", "wrap", "constant"])
+        yield f"Pad {k} {shape} {pads} {mode}", [NODE("Pad", ["x", "pads"], ["y"], mode=mode)], {"x": real(*shape)}, {"pads": np.array(pads)}
+
+
+def model_of(nodes, feeds, constants):
+    def value(name, array):
+        # Known are axes of 1, which stretch, and those that attributes or weights are about.
+        last = any(node.op_type in ("Attention", "RotaryEmbedding", "GRU") for node in nodes) and array.ndim > 2
+        sizes = [n if n == 1 or (last and i == array.ndim - 1) else f"{name}{i}" for i, n in enumerate(array.shape)]
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), sizes)
+
+    made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
+    result = onnx.ValueInfoProto(name="y")
+    graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def problem(tl, folder, nodes, feeds, constants):
+    model = model_of(nodes, feeds, constants)
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(["y"], feeds)[0]
+    files = []
+    for name, array in feeds.items():
+        files.append(folder / f"{name}.npy")
+        np.save(files[-1], array)
+    done = subprocess.run([tl, "run", path, *files, "-o", folder / "out.npy"], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        return f"ends with {done.returncode}: {done.stderr}"
+    found = np.load(folder / "out.npy")
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return f"{found.dtype}{found.shape}, not {wanted.dtype}{wanted.shape}"
+    return None if np.allclose(found, wanted, 1e-4, 1e-5, equal_nan=True) else f"{found}, not {wanted}"
+
+
+def main():
+    tl, words = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:3]
+    passed = failed = 0
+    onnxruntime.set_default_logger_severity(4)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, *case in [*stretched(), *equal(), *columns(), *random_ones(random.Random(1))]:
+            if words and words[0] not in name:
+                continue
+            fault = problem(tl, pathlib.Path(folder), *case)
+            passed, failed = passed + (not fault), failed + bool(fault)
+            if fault:
+                print(f"FAILED {name}: {fault}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
