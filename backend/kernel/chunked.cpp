@@ -48,9 +48,11 @@ public:
       columns_phase([&](const Index& index, ValueId) { outputs(index); }, SizeFormula::constant(1));
       return;
     }
-    std::map<uint32_t, int> layers;
-    for (Folded& r : reduces_)
-      r.layer = layers[r.value.index] = layer_below(*r.node, layers);
+    std::map<uint32_t, int> layers; // of Reduces one more than their own
+    for (Folded& r : reduces_) {
+      r.layer = layer_below(*r.node, layers);
+      layers[r.value.index] = r.layer + 1;
+    }
     int last = 0;
     for (const Folded& r : reduces_)
       last = std::max(last, r.layer);
@@ -120,15 +122,17 @@ private:
         find_needed(e_.function[id]);
   }
 
-  // One more than the deepest Reduce that this one's operands read.
-  int layer_below(const ir::Node& n, const std::map<uint32_t, int>& layers) {
+  // One more than the deepest Reduce that this one's operands read; `layers` has what was found of values.
+  int layer_below(const ir::Node& n, std::map<uint32_t, int>& layers) {
     int layer = 0;
     for (ir::ValueId v : n.operands) {
       if (!e_.inside(v)) continue;
-      if (auto it = layers.find(v.index); it != layers.end())
-        layer = std::max(layer, it->second + 1);
-      else if (e_.function[v].producer.valid())
-        layer = std::max(layer, layer_below(e_.producer(v), layers));
+      auto it = layers.find(v.index);
+      if (it == layers.end()) {
+        const int below = e_.function[v].producer.valid() ? layer_below(e_.producer(v), layers) : 0;
+        it = layers.emplace(v.index, below).first;
+      }
+      layer = std::max(layer, it->second);
     }
     return layer;
   }
@@ -257,14 +261,15 @@ private:
   std::span<const ir::Dim> columns() const { return std::span(outer_).subspan(layout_.split); }
 
   // What elements read of each column, in the region or from outside: it comes once for each row of a stretch.
-  void find_of_columns(ir::ValueId v, std::vector<ir::ValueId>& found) const {
+  void find_of_columns(ir::ValueId v, std::vector<ir::ValueId>& found, std::set<uint32_t>& seen) const {
+    if (!seen.insert(v.index).second) return;
     if (e_.type(v).dims == outer_) {
       if (std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
       return;
     }
     if (!e_.inside(v) || !e_.function[v].producer.valid()) return;
     for (ir::ValueId operand : e_.producer(v).operands)
-      find_of_columns(operand, found);
+      find_of_columns(operand, found, seen);
   }
 
   void flat_chunk(int layer, ValueId row, ValueId chunk, ValueId begin, ValueId end) {
@@ -273,10 +278,11 @@ private:
     const ValueId width = e_.product(columns()), zero = b.i64(0), stretch = b.mul(b.i64(kSumLanes), width);
     std::vector<Folded*> folded;
     std::vector<ir::ValueId> of_columns;
+    std::set<uint32_t> seen;
     for (Folded& r : reduces_)
       if (r.layer == layer) {
         folded.push_back(&r);
-        find_of_columns(r.node->operands[0], of_columns);
+        find_of_columns(r.node->operands[0], of_columns, seen);
       }
     auto workspace = [&](DType type, const char* name) {
       return e_.add_workspace(ParamKind::Local, type, SizeFormula::constant(kSumLanes * kFlatColumns), name);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -49,9 +50,10 @@ public:
   // How the axes of a value relate to those of a result that is computed at its own index: by axis of the value, the
   // axis of the result, or nothing (all of it is read at one place). Only of views that keep axes apart.
   using AxisMap = std::vector<std::optional<size_t>>;
-  // Calls `found` with each tensor from outside that `v` reads, `map` being that of v; false: also in other ways.
-  bool each_access(ir::ValueId v, const AxisMap& map,
-                   const std::function<void(ir::ValueId, const AxisMap&)>& found) const;
+  // Calls `found` with each tensor from outside that `v` reads, `map` being that of v, and that is not `seen`; false:
+  // also in other ways.
+  bool each_access(ir::ValueId v, const AxisMap& map, const std::function<void(ir::ValueId, const AxisMap&)>& found,
+                   std::set<std::pair<uint32_t, AxisMap>>& seen) const;
 
   // --- what is known already
   struct Buffer { // value kept in memory: element `index` is at linearise(index[skip…]) of param

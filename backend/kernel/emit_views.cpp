@@ -127,8 +127,9 @@ ValueId Emitter::update_element(const ir::Node& n, const Index& index) {
 }
 
 bool Emitter::each_access(ir::ValueId v, const AxisMap& map,
-                          const std::function<void(ir::ValueId, const AxisMap&)>& found) const {
-  if (map.empty()) return true;
+                          const std::function<void(ir::ValueId, const AxisMap&)>& found,
+                          std::set<std::pair<uint32_t, AxisMap>>& seen) const {
+  if (map.empty() || !seen.emplace(v.index, map).second) return true;
   if (!inside(v)) {
     found(v, map);
     return true;
@@ -140,20 +141,20 @@ bool Emitter::each_access(ir::ValueId v, const AxisMap& map,
   case ir::Op::Elementwise:
   case ir::Op::Convert:
     return std::all_of(n.operands.begin(), n.operands.end(), [&](ir::ValueId operand) {
-      return type(operand).dims.empty() || (type(operand).dims == dims && each_access(operand, map, found));
+      return type(operand).dims.empty() || (type(operand).dims == dims && each_access(operand, map, found, seen));
     });
   case ir::Op::Transpose: {
     AxisMap of_operand(map.size());
     for (size_t i = 0; i < map.size(); ++i)
       of_operand[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])] = map[i];
-    return each_access(n.operands[0], of_operand, found);
+    return each_access(n.operands[0], of_operand, found, seen);
   }
   case ir::Op::Broadcast: {
     const std::vector<ir::Dim>& from = type(n.operands[0]).dims;
     AxisMap of_operand(from.size());
     for (size_t i = 0; i < from.size(); ++i)
       if (from[i] != ir::Dim::of(1)) of_operand[i] = map[static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i])];
-    return each_access(n.operands[0], of_operand, found);
+    return each_access(n.operands[0], of_operand, found, seen);
   }
   default: return false;
   }

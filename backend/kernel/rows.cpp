@@ -60,13 +60,14 @@ private:
   }
 
   // Is there something dear in what v computes, down to values that are kept already?
-  bool is_dear_value(ir::ValueId v) const {
-    if (!e_.inside(v) || !e_.function[v].producer.valid() || !is_element(v)) return false;
+  bool is_dear_value(ir::ValueId v, std::set<uint32_t>& seen) const {
+    if (!e_.inside(v) || !e_.function[v].producer.valid() || !is_element(v) || !seen.insert(v.index).second)
+      return false;
     const ir::Node& n = e_.producer(v);
     if (n.op == ir::Op::Reduce) return false;
     if (is_dear_node(n)) return true;
     for (ir::ValueId operand : n.operands)
-      if (!kept_.count(operand.index) && is_dear_value(operand)) return true;
+      if (!kept_.count(operand.index) && is_dear_value(operand, seen)) return true;
     return false;
   }
 
@@ -107,7 +108,8 @@ private:
     };
     for (ir::NodeId id : e_.region().nodes) // operands first
       for (ir::ValueId v : e_.function[id].results)
-        if (readers[v.index] >= 2 && is_element(v) && is_edge(v) && is_dear_value(v)) keep(v, first[v.index]);
+        if (std::set<uint32_t> seen; readers[v.index] >= 2 && is_element(v) && is_edge(v) && is_dear_value(v, seen))
+          keep(v, first[v.index]);
     drop_stored_outputs();
   }
 

@@ -26,17 +26,19 @@ std::vector<Range> merged_axes(const Emitter& e) {
   for (size_t i = 0; i < dims.size(); ++i)
     own.push_back(i);
   bool all = true;
+  auto learn = [&](ir::ValueId v, const Emitter::AxisMap& map) {
+    std::vector<std::optional<size_t>> at(dims.size()); // of each axis of the output, that of v
+    for (size_t i = 0; i < map.size(); ++i)
+      if (map[i]) at[*map[i]] = i;
+    for (size_t i = 0; i + 1 < dims.size(); ++i) {
+      if (!at[i] && !at[i + 1]) continue;
+      if (!at[i] || !at[i + 1] || *at[i] + 1 != *at[i + 1] || e.type(v).dims[*at[i + 1]] != dims[i + 1])
+        with_next[i] = false;
+    }
+  };
+  std::set<std::pair<uint32_t, Emitter::AxisMap>> seen;
   for (ir::ValueId yield : region.yields)
-    all &= e.each_access(yield, own, [&](ir::ValueId v, const Emitter::AxisMap& map) {
-      std::vector<std::optional<size_t>> at(dims.size()); // of each axis of the output, that of v
-      for (size_t i = 0; i < map.size(); ++i)
-        if (map[i]) at[*map[i]] = i;
-      for (size_t i = 0; i + 1 < dims.size(); ++i) {
-        if (!at[i] && !at[i + 1]) continue;
-        if (!at[i] || !at[i + 1] || *at[i] + 1 != *at[i + 1] || e.type(v).dims[*at[i + 1]] != dims[i + 1])
-          with_next[i] = false;
-      }
-    });
+    all &= e.each_access(yield, own, learn, seen);
   std::vector<Range> merged;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i > 0 && all && with_next[i - 1])
