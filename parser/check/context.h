@@ -85,6 +85,12 @@ struct Session {
   std::set<const ast::Expr*> shown_ifs; // that stand alone, and those that are their last expressions
 };
 
+// An element type that literals are tried as: only those that are floats, or integers too?
+struct LiteralChoice {
+  DType element;
+  bool integers;
+};
+
 struct Context {
   Context(const SourceManager& sources, const CheckOptions& options);
 
@@ -109,6 +115,10 @@ struct Context {
   bool in_const = false;
   uint32_t const_variables = 0; // in a const: variables before this one are not its own
   int literal_retries = 0;      // calls that failed and are being checked again, one in the other
+  // Of calls that stand in another one in `literals_of`, what their literals were when they were right, by their first
+  // argument: a call that is checked again does not try all of it for each call in it.
+  std::map<const ast::Expr*, LiteralChoice> literal_choices;
+  const FunctionContext* literals_of = nullptr;
   int in_comprehension = 0;
   uint32_t comprehension_variables = 0; // variables before this one are outside the comprehension
   int depth = 0;

@@ -68,12 +68,6 @@ bool is_about_types(const Context& cx, const Snapshot& before) {
   return types && !depth;
 }
 
-// An element type that literals are tried as: only those that are floats, or integers too?
-struct Choice {
-  DType element;
-  bool integers;
-};
-
 // The literals of a call, and what they may be.
 class Literals {
 public:
@@ -92,18 +86,18 @@ public:
       cx.open.restore(state);
   }
   // None if an argument is wrong by itself.
-  std::vector<Choice> choices();
-  std::vector<Arg> as(const Choice& choice);
+  std::vector<LiteralChoice> choices();
+  std::vector<Arg> as(const LiteralChoice& choice);
 
 private:
-  void take(typed::Expr& e, const Choice& choice);
+  void take(typed::Expr& e, const LiteralChoice& choice);
 
   Context& cx;
   const std::vector<Arg>& written;
   std::vector<OpenTypes::State> states;
 };
 
-std::vector<Choice> Literals::choices() {
+std::vector<LiteralChoice> Literals::choices() {
   std::vector<DType> others;
   bool has_float = false, has_integer = false;
   for (Arg& arg : unchecked(written)) {
@@ -120,9 +114,9 @@ std::vector<Choice> Literals::choices() {
     });
   }
   others.insert(others.end(), {DType::F32, DType::F64});
-  std::vector<Choice> result;
+  std::vector<LiteralChoice> result;
   auto add = [&](DType element, bool integers) {
-    auto same = [&](const Choice& c) { return c.element == element && c.integers == integers; };
+    auto same = [&](const LiteralChoice& c) { return c.element == element && c.integers == integers; };
     if (std::none_of(result.begin(), result.end(), same)) result.push_back({element, integers});
   };
   for (DType element : others) {
@@ -133,7 +127,7 @@ std::vector<Choice> Literals::choices() {
   return result;
 }
 
-void Literals::take(typed::Expr& e, const Choice& choice) {
+void Literals::take(typed::Expr& e, const LiteralChoice& choice) {
   if (e.is<typed::TupleExpr>()) {
     for (size_t i = 0; i < e.operands.size(); ++i) {
       take(*e.operands[i], choice);
@@ -145,7 +139,7 @@ void Literals::take(typed::Expr& e, const Choice& choice) {
   }
 }
 
-std::vector<Arg> Literals::as(const Choice& choice) {
+std::vector<Arg> Literals::as(const LiteralChoice& choice) {
   std::vector<Arg> result = unchecked(written);
   for (Arg& arg : result)
     if (may_be_literal(arg.source)) {
@@ -155,30 +149,46 @@ std::vector<Arg> Literals::as(const Choice& choice) {
   return result;
 }
 
-} // namespace
-
-ExprPtr with_literals(Context& cx, const Callable& callable, std::vector<Arg> args,
-                      const std::function<ExprPtr(std::vector<Arg>)>& call) {
-  if (cx.literal_retries == kMostRetries || !body_tells_literals(callable, args)) return call(std::move(args));
+ExprPtr with_choices(Context& cx, std::vector<Arg> args, const std::function<ExprPtr(std::vector<Arg>)>& call) {
   const Snapshot before = snapshot(cx);
   const std::vector<Arg> written = unchecked(args);
+  const ast::Expr* place = written[0].source;
   Literals literals(cx, written);
-  ExprPtr result = call(std::move(args));
-  if (!refresh(cx, *result).is_error() || !is_about_types(cx, before)) return result;
-  SaveAndRestore retries(cx.literal_retries, cx.literal_retries + 1);
   auto again = [&] {
     rollback(cx, before);
     literals.forget();
   };
+  if (const auto known = cx.literal_choices.find(place); known != cx.literal_choices.end()) {
+    ExprPtr result = call(literals.as(known->second));
+    if (!refresh(cx, *result).is_error()) return result;
+    again();
+  }
+  ExprPtr result = call(std::move(args));
+  if (cx.literal_retries == kMostRetries || !refresh(cx, *result).is_error() || !is_about_types(cx, before))
+    return result;
+  SaveAndRestore retries(cx.literal_retries, cx.literal_retries + 1);
   again();
-  const std::vector<Choice> choices = literals.choices();
-  for (const Choice& choice : choices) {
+  const std::vector<LiteralChoice> choices = literals.choices();
+  for (const LiteralChoice& choice : choices) {
     again();
     result = call(literals.as(choice));
-    if (!refresh(cx, *result).is_error()) return result;
+    if (refresh(cx, *result).is_error()) continue;
+    cx.literal_choices.insert_or_assign(place, choice);
+    return result;
   }
   again();
   return call(unchecked(written)); // says what is wrong
+}
+
+} // namespace
+
+ExprPtr with_literals(Context& cx, const Callable& callable, std::vector<Arg> args,
+                      const std::function<ExprPtr(std::vector<Arg>)>& call) {
+  if (!body_tells_literals(callable, args)) return call(std::move(args));
+  if (cx.literals_of == cx.function) return with_choices(cx, std::move(args), call);
+  SaveAndRestore function(cx.literals_of, static_cast<const FunctionContext*>(cx.function));
+  SaveAndRestore choices(cx.literal_choices, decltype(cx.literal_choices)());
+  return with_choices(cx, std::move(args), call);
 }
 
 } // namespace tl::checker
