@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from counted import count
+
 LINKS = 36
 SECONDS = 100  # of a program, which takes a fraction of one
 LINES = ["3.9 * {a} * (1.0 - {a})", "where({a} > 0.5, {a} * 0.5, {a} + 0.1)", "sin({a} * 1.1) + 0.1 * {a}"]
@@ -87,7 +89,9 @@ def program(place):
     return text + "print(f(uniform(key(0), [5, 6], f64), uniform(key(1), [4, 5, 6], f64)))\n"
 
 
-def problem(tl, path):
+def problem(tl, folder, place):
+    path = folder / "chain.tl"
+    path.write_text(program(place))
     printed = []
     for words in [["--no-cache"], ["--interp"]]:
         try:
@@ -101,20 +105,9 @@ def problem(tl, path):
 
 
 def main():
-    tl, words = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:3]
-    passed = failed = 0
+    tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "chain.tl"
-        for name, place in PLACES.items():
-            if words and words[0] not in name:
-                continue
-            path.write_text(program(place))
-            fault = problem(tl, path)
-            passed, failed = passed + (not fault), failed + bool(fault)
-            if fault:
-                print(f"FAILED {name}: {fault}")
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+        return count(PLACES.items(), lambda place: problem(tl, pathlib.Path(folder), place), only)
 
 
 if __name__ == "__main__":

@@ -240,13 +240,15 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
       end = b.CreateSelect(split, minimum(b.CreateAdd(first, number(kContractChunk)), k), end);
       tile = b.CreateUDiv(tile, count);
     }
-    Value* of_tile[3]; // the slowest first
-    Value* counts[3] = {batch, row_blocks, column_blocks};
-    if (gemm.close_batches) std::rotate(counts, counts + 1, counts + 3);
-    for (size_t i = 3; i-- > 0; tile = b.CreateUDiv(tile, counts[i]))
-      of_tile[i] = i == 0 ? tile : b.CreateURem(tile, counts[i]);
-    if (gemm.close_batches) std::rotate(of_tile, of_tile + 2, of_tile + 3);
-    auto [which, row_block, column_block] = of_tile;
+    auto next_part = [&](Value* count) { // the fastest first
+      Value* part = b.CreateURem(tile, count);
+      tile = b.CreateUDiv(tile, count);
+      return part;
+    };
+    Value* which = gemm.close_batches ? next_part(batch) : nullptr;
+    Value* column_block = next_part(column_blocks);
+    Value* row_block = next_part(row_blocks);
+    if (!which) which = tile;
     i0 = multiply(row_block, number(plan.block_rows));
     j0 = multiply(column_block, block_columns);
     rows = minimum(number(plan.block_rows), b.CreateSub(m, i0));

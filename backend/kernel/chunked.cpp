@@ -264,7 +264,7 @@ private:
   void find_of_columns(ir::ValueId v, std::vector<ir::ValueId>& found, std::set<uint32_t>& seen) const {
     if (!seen.insert(v.index).second) return;
     if (e_.type(v).dims == outer_) {
-      if (std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+      found.push_back(v);
       return;
     }
     if (!e_.inside(v) || !e_.function[v].producer.valid()) return;

@@ -253,6 +253,12 @@ std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed:
       if (size.is_constant()) result[i] = size; // checked: the constant says more
     }
   }
+  // What an operand has one element of stretches, too, where another one has made the result longer after it.
+  for (typed::Expr* operand : operands)
+    for (size_t i = 0; i + skip_last_axes < operand->type.shape.size(); ++i) {
+      const size_t axis = operand->type.shape.size() - skip_last_axes - 1 - i;
+      if (operand->type.shape[axis] != result[i]) stretches(cx, *operand, axis, result[i], what, span, checks);
+    }
   std::reverse(result.begin(), result.end());
   return result;
 }
