@@ -41,8 +41,10 @@ typed::Program check_against(Frontend& frontend, bool whole_library, bool for_ch
   ImportReader reader = import_reader(library);
   if (frontend.held)
     reader.file = [&, from_disk = reader.file](const std::string& path, std::string& problem) {
-      auto it = frontend.held->find(path);
-      return it == frontend.held->end() ? from_disk(path, problem) : std::optional(it->second);
+      if (auto it = frontend.held->find(path); it != frontend.held->end()) return std::optional(it->second);
+      std::optional<std::string> text = from_disk(path, problem);
+      if (text) frontend.imported[path] = *text;
+      return text;
     };
   load_imports(frontend.sources, frontend.tree, frontend.diagnostics, reader, frontend.imports);
   FileId prelude = frontend.sources.add(library_file_name(kPrelude), library.module(kPrelude).value());

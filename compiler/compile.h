@@ -25,6 +25,7 @@ namespace tl::compiler {
 struct Frontend {
   std::string name, text;                                   // of the program
   const std::map<std::string, std::string>* held = nullptr; // texts of files, looked for before those of the disk
+  std::map<std::string, std::string> imported;              // the texts of those of the disk that are imported
   bool is_called = false;                                   // its entry is called in this process (CheckOptions)
   SourceManager sources;
   Diagnostics diagnostics;

@@ -64,7 +64,7 @@ std::shared_ptr<const Instance> CompiledFunction::compile(const std::vector<Give
   const std::string callee = is_path(expression_) ? expression_ : "(" + expression_ + ")";
   const std::string call = fmt::format("\nexport fn {}({}) = {}({})\n", name, parameters, callee, words);
 
-  const std::map<std::string, std::string> held = session_.texts();
+  const std::map<std::string, std::string> held = session_.texts(source_);
   const RunFlags flags = session_.flags();
   on_deep_stack([&] {
     Frontend frontend;

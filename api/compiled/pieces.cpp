@@ -119,7 +119,9 @@ void CompiledSession::bind(const std::string& name, const tl_argument& value) {
   Pieces& own = pieces();
   std::lock_guard lock(own.mutex);
   own.run(*environment(), fmt::format("let {}: {} = {}", name, some.type, some.value), "<value>");
-  own.session.replace(own.session.bound(name).value().var, std::move(content.leaves));
+  const auto bound = own.session.bound(name);
+  if (!bound) usage(kWrongValue, fmt::format("'{}' is no name that a value can be bound to", name));
+  own.session.replace(bound->var, std::move(content.leaves));
 }
 
 Content CompiledSession::lookup(const std::string& name) {

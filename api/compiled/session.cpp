@@ -24,13 +24,20 @@ RunFlags CompiledSession::flags() const {
   return flags_;
 }
 
-std::map<std::string, std::string> CompiledSession::texts() const {
+std::map<std::string, std::string> CompiledSession::texts(const std::string& source) const {
   std::lock_guard lock(mutex_);
-  return texts_;
+  std::map<std::string, std::string> all = texts_;
+  if (auto imported = imported_texts_.find(source); imported != imported_texts_.end())
+    all.insert(imported->second.begin(), imported->second.end());
+  return all;
 }
 
 void CompiledSession::add_source(const std::string& name, const std::string& text) {
-  const std::map<std::string, std::string> held = texts();
+  std::map<std::string, std::string> held; // but no files that it has imported before
+  {
+    std::lock_guard lock(mutex_);
+    held = texts_;
+  }
   Frontend frontend;
   frontend.name = name;
   frontend.text = text;
@@ -62,6 +69,7 @@ void CompiledSession::add_source(const std::string& name, const std::string& tex
     functions_.clear();
   }
   texts_[name] = text;
+  imported_texts_[name] = std::move(frontend.imported);
   last_source_ = name;
   for (auto [all, own] : {std::pair(&declarations_, &found), std::pair(&imported_, &imported)}) {
     std::erase_if(*all, [&](const auto& declaration) { return declaration->source == name; });

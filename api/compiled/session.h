@@ -14,8 +14,8 @@ public:
   void add_source(const std::string& name, const std::string& text);
   void add_file(const std::string& path);
   RunFlags flags() const; // as they are now
-  // The sources' texts by their names, for imports.
-  std::map<std::string, std::string> texts() const;
+  // The sources' texts by their names, and those of the files that this one imports, as they were when it was added.
+  std::map<std::string, std::string> texts(const std::string& source) const;
 
   // ---- a program in pieces (pieces.cpp) ----
   void run_piece(const std::string& name, const std::string& text);
@@ -42,6 +42,7 @@ private:
 
   RunFlags flags_;
   std::map<std::string, std::string> texts_;
+  std::map<std::string, std::map<std::string, std::string>> imported_texts_; // by source
   std::string last_source_;
   std::mutex pieces_mutex_;
   std::shared_ptr<Pieces> pieces_;

@@ -92,7 +92,9 @@ LlvmTarget make_target(const CodegenOptions& options) {
                                                   llvm::Reloc::PIC_, llvm::CodeModel::Small));
   if (!is_x86(options)) return result;
   auto has = [&](const char* feature) { return result.target->getMCSubtargetInfo()->checkFeatures(feature); };
+  result.machine.x86 = true;
   result.machine.avx512 = has("+avx512f,+avx512vl,+avx512bw,+avx512dq");
+  result.machine.vnni = result.machine.avx512 && has("+avx512vnni");
   if (!has("+avx2,+fma,+f16c"))
     throw UnknownProcessor(
         fmt::format("the processor '{}' is older than x86-64-v3: AVX2, FMA and F16C are needed", result.processor.cpu));

@@ -19,6 +19,8 @@ namespace tl::cpu {
 // What the emitter must know of the processor.
 struct Machine {
   bool avx512 = false;
+  bool x86 = false;
+  bool vnni = false; // with avx512: products of pairs, added, are one instruction
   unsigned vector_bytes() const { return avx512 ? 64 : 32; }
 };
 
@@ -101,6 +103,9 @@ private:
   bool can_permute(unsigned bits) const;
   llvm::Value* permute(const Values& sources, llvm::Value* places);
   llvm::Value* load_near(llvm::FixedVectorType* vector, llvm::Value* place, const Val& offset, uint32_t param);
+  // The elements at `places` of the lanes in `mask`; note: called for each load.
+  llvm::Value* gather(llvm::FixedVectorType* vector, llvm::Value* places, llvm::Value* mask,
+                      const std::function<void(llvm::Instruction*)>& note);
   void check(const kir::Instr& instr);
   void copy_transposed(const kir::Instr& instr); // transpose.cpp
   void record(const kir::Instr& instr, llvm::Value* element, llvm::Value* a, llvm::Value* b);

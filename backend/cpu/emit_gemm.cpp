@@ -5,6 +5,7 @@
 // chooses which elements of C come when. Padding is never stored.
 #include "backend/cpu/gemm_emitter.h"
 #include <fmt/format.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 namespace tl::cpu {
 
@@ -33,8 +34,8 @@ void GemmEmitter::begin(const std::string& symbol) {
   Value** place[] = {&batch, &m, &n, &k, &a_batch, &a_row, &a_col, &b_batch, &b_row, &b_col, &a_base, &b_base};
   for (size_t i = 0; i < 12; ++i)
     *place[i] = e.scalar(gemm.header.yields[i]);
-  a_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.a), a_base, "a");
-  b_start_of_all = b.CreateInBoundsGEP(e.memory_type(gemm.type), e.pointer(gemm.b), b_base, "b");
+  a_start_of_all = b.CreateInBoundsGEP(a_memory, e.pointer(gemm.a), a_base, "a");
+  b_start_of_all = b.CreateInBoundsGEP(b_memory, e.pointer(gemm.b), b_base, "b");
   auto read_axis = [&](size_t from, size_t strides) {
     Axis axis{e.scalar(gemm.header.yields[from]), {}};
     for (size_t i = 1; i <= strides; ++i)
@@ -160,7 +161,6 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
   Values row_base;
   for (int64_t r = 0; by_rows && r < rows; ++r)
     row_base.push_back(at(a, multiply(number(r), a_step)));
-  bool real = is_float(plan.acc);
   Values carried(static_cast<size_t>(rows * vectors), zero);
   carried.push_back(function->getArg(2));
   if (!by_rows) carried.push_back(a);
@@ -180,8 +180,7 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
       Value* x = e.splat(b.CreateAlignedLoad(element, place, align));
       for (int64_t v = 0; v < vectors; ++v) {
         Value*& sum = next[static_cast<size_t>(r * vectors + v)];
-        Value* factor = y[static_cast<size_t>(v)];
-        sum = real ? b.CreateIntrinsic(in::fma, {vector}, {x, factor, sum}) : b.CreateAdd(b.CreateMul(x, factor), sum);
+        sum = add_product(x, y[static_cast<size_t>(v)], sum);
       }
     }
     if (asks) {
@@ -194,16 +193,14 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
   });
 
   // Without sums before, nothing is loaded but -0.0, exact to add.
-  Value* nothing = real ? llvm::ConstantFP::getNegativeZero(vector) : zero;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
       Value* place = at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes)));
       Value* mask = masks[static_cast<size_t>(v)];
       Value* loads = e.splat(before);
       if (mask) loads = b.CreateAnd(loads, mask);
-      Value* old = b.CreateMaskedLoad(vector, place, align, loads, nothing);
-      Value* sum = carried[static_cast<size_t>(r * vectors + v)];
-      sum = real ? b.CreateFAdd(old, sum) : b.CreateAdd(old, sum);
+      Value* old = b.CreateMaskedLoad(vector, place, align, loads, nothing_before());
+      Value* sum = add_chunk(old, carried[static_cast<size_t>(r * vectors + v)]);
       if (mask)
         b.CreateMaskedStore(sum, place, align, mask);
       else
@@ -213,6 +210,20 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
   e.function_ = outer;
   e.lanes_ = outer_lanes;
   return function;
+}
+
+Value* GemmEmitter::add_product(Value* x, Value* y, Value* sum) {
+  if (is_float(plan.acc)) return b.CreateIntrinsic(in::fma, {vector}, {x, y, sum});
+  if (plan.group == 1) return b.CreateAdd(b.CreateMul(x, y), sum);
+  if (e.machine_.vnni) return b.CreateIntrinsic(in::x86_avx512_vpdpwssd_512, {}, {sum, x, y});
+  auto* halves = llvm::FixedVectorType::get(b.getInt16Ty(), static_cast<unsigned>(2 * plan.lanes));
+  if (e.machine_.x86) {
+    const auto id = e.machine_.avx512 ? in::x86_avx512_pmaddw_d_512 : in::x86_avx2_pmadd_wd;
+    return b.CreateAdd(sum, b.CreateIntrinsic(id, {}, {b.CreateBitCast(x, halves), b.CreateBitCast(y, halves)}));
+  }
+  auto low = [&](Value* v) { return b.CreateAShr(b.CreateShl(v, 16), 16); };
+  Value* first = b.CreateMul(low(x), low(y));
+  return b.CreateAdd(sum, b.CreateAdd(first, b.CreateMul(b.CreateAShr(x, 16), b.CreateAShr(y, 16))));
 }
 
 void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase_symbol) {
@@ -378,6 +389,7 @@ void GemmEmitter::row_of_tiles(const std::string& symbol, int64_t height, Value*
     tile_row = b.CreateSelect(split, part_row(), tile_row);
   }
   c = at(c, j);
+  length = b.CreateUDiv(b.CreateAdd(length, number(plan.group - 1)), number(plan.group));
   auto call = [&](Value* at_column, int64_t vectors, Value* columns_here) {
     Value* from = at(b_base, multiply(b.CreateUDiv(at_column, number(plan.nr)), panel_step));
     b.CreateCall(register_tile(symbol, height, vectors, columns_here != nullptr),
@@ -432,9 +444,8 @@ void GemmEmitter::emit_combine(const std::string& symbol) {
     epilogue(whole_tile(), [&](Value* i, Value* j) {
       Value* place = at(packed, b.CreateAdd(multiply(b.CreateAdd(first, i), part_row()), j));
       auto load = [&](Value* c) { return b.CreateAlignedLoad(vector, at(place, multiply(c, chunk)), align); };
-      return e.loop(number(1), chunks, 1, {load(number(0))}, [&](Value* c, const Values& sum) -> Values {
-        return {is_float(plan.acc) ? b.CreateFAdd(sum[0], load(c)) : b.CreateAdd(sum[0], load(c))};
-      })[0];
+      return e.loop(number(1), chunks, 1, {load(number(0))},
+                    [&](Value* c, const Values& sum) -> Values { return {add_chunk(sum[0], load(c))}; })[0];
     });
   });
   e.end_function();

@@ -10,6 +10,42 @@ namespace tl::cpu {
 // early, about the time that it takes. What is beyond the factor is not read for that.
 constexpr int64_t kRowsAhead = 16;
 
+Value* GemmEmitter::factor(DType memory, Value* raw) {
+  Value* value = e.from_memory(memory, raw);
+  if (!is_int(plan.acc) || memory == plan.acc) return value;
+  llvm::Type* wide = e.like(value, element);
+  return is_unsigned(memory) || memory == DType::Bool ? b.CreateZExt(value, wide) : b.CreateSExt(value, wide);
+}
+
+Value* GemmEmitter::pair(DType memory, Value* first, Value* second) {
+  auto half = [&](Value* raw) {
+    llvm::Type* type = e.like(raw, b.getInt16Ty());
+    Value* value = memory == DType::I8 ? b.CreateSExt(raw, type) : b.CreateZExtOrTrunc(raw, type);
+    return b.CreateZExt(value, e.like(raw, element));
+  };
+  return b.CreateOr(half(first), b.CreateShl(half(second), 16));
+}
+
+Value* GemmEmitter::packed_factor(DType memory, Value* kk, Value* end, const std::function<Value*(Value* kk)>& raw) {
+  if (plan.group == 1) return factor(memory, raw(kk));
+  Value *next = b.CreateAdd(kk, number(1)), *first = raw(kk);
+  Value *there = b.CreateICmpSLT(next, end), *second = raw(b.CreateSelect(there, next, kk));
+  return pair(memory, first, b.CreateSelect(there, second, llvm::Constant::getNullValue(second->getType())));
+}
+
+Values GemmEmitter::transposed_block(DType memory, const Values& places) {
+  if (plan.group == 1) return load_transposed(b, element, places, [](llvm::Instruction*) {});
+  constexpr unsigned halves = 8; // in 16 bytes
+  llvm::Type *type = e.memory_type(memory), *wide = llvm::FixedVectorType::get(b.getInt16Ty(), halves);
+  auto* pairs = llvm::FixedVectorType::get(element, halves / 2);
+  const llvm::Align memory_align(static_cast<uint64_t>(size_of(memory)));
+  return transposed(b, element, places.size(), [&](size_t row, size_t q) {
+    Value* place = b.CreateConstInBoundsGEP1_64(type, places[row], halves * q);
+    Value* raw = b.CreateAlignedLoad(llvm::FixedVectorType::get(type, halves), place, memory_align);
+    return b.CreateBitCast(memory == DType::I8 ? b.CreateSExt(raw, wide) : b.CreateZExtOrTrunc(raw, wide), pairs);
+  });
+}
+
 void GemmEmitter::emit_pack(const std::string& symbol) {
   begin(symbol);
   repeat(e.function_->getArg(1), e.function_->getArg(2), 1, [&](Value* tile) {
@@ -35,14 +71,14 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
     Value* full = b.CreateICmpEQ(columns, number(plan.nr));
     e.branch(full, [&] { return pack_rows(source, target, number(0), length, nullptr, vectors); }, {});
     e.branch(b.CreateNot(full), [&] { return pack_rows(source, target, number(0), length, columns, vectors); }, {});
-  } else if ((plan.b_transposed || plan.tables) && size_of(gemm.type) >= 4) {
+  } else if ((plan.b_transposed || plan.tables) && transposes(plan.b_type)) {
     repeat(number(0), columns, plan.lanes, [&](Value* j) { // tiles read no vector without columns
       Value *here = b.CreateAdd(source, multiply(j, b_col)), *to_here = at(target, j), *left = b.CreateSub(columns, j);
       auto block = [&](Value* kk) { pack_transposed(b.CreateAdd(here, sum_offset(kk, B, b_row)), to_here, kk, left); };
       auto rows_between = [&](Value* from, Value* to) { pack_rows(here, to_here, from, to, left, 1); };
       if (!plan.b_transposed) return pack_blocks(length, block, rows_between);
-      Value* blocks = b.CreateAnd(length, number(-plan.lanes));
-      repeat(number(0), blocks, plan.lanes, block);
+      Value* blocks = b.CreateAnd(length, number(-along_sum(plan.lanes)));
+      repeat(number(0), blocks, along_sum(plan.lanes), block);
       rows_between(blocks, length);
     });
   } else {
@@ -52,38 +88,36 @@ void GemmEmitter::pack_panel(Value* source, Value* target, Value* length, Value*
 
 void GemmEmitter::pack_blocks(Value* length, const std::function<void(Value* kk)>& transposed,
                               const std::function<void(Value* from, Value* to)>& rows_between) {
-  Value* blocks = b.CreateAnd(length, number(-plan.lanes));
-  repeat(number(0), blocks, plan.lanes, [&](Value* kk) {
-    Value* run = is_run(b_table, kk, plan.lanes);
+  const int64_t depth = along_sum(plan.lanes);
+  Value* blocks = b.CreateAnd(length, number(-depth));
+  repeat(number(0), blocks, depth, [&](Value* kk) {
+    Value* run = is_run(b_table, kk, depth);
     only_if(run, [&] { transposed(kk); });
-    rows_between(kk, b.CreateSelect(run, kk, b.CreateAdd(kk, number(plan.lanes))));
+    rows_between(kk, b.CreateSelect(run, kk, b.CreateAdd(kk, number(depth))));
   });
   rows_between(blocks, length);
 }
 
 Values GemmEmitter::pack_rows(Value* source, Value* target, Value* from, Value* to, Value* columns, int64_t vectors) {
-  llvm::Type* memory = e.memory_type(gemm.type);
-  llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
-  auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
-  repeat(from, to, 1, [&](Value* row) {
-    Value* from_row = sum_offset(row, B, b_row);
+  llvm::Align memory_align(static_cast<uint64_t>(size_of(plan.b_type)));
+  auto* raw_type = llvm::FixedVectorType::get(b_memory, static_cast<unsigned>(plan.lanes));
+  repeat(from, to, plan.group, [&](Value* kk) {
     for (int64_t v = 0; v < vectors; ++v) {
       lanes(plan.lanes);
       if (columns) e.lanes_.mask = e.tail_mask(maximum(b.CreateSub(columns, number(v * plan.lanes)), number(0)));
-      Value* start = b.CreateAdd(source, b.CreateAdd(from_row, multiply(number(v * plan.lanes), b_col)));
-      Value* base = b.CreateGEP(memory, b_start_of_all, start);
       Value* mask = e.lanes_.mask ? e.lanes_.mask : e.splat(b.getTrue());
-      Value *zero = llvm::Constant::getNullValue(raw_type), *raw = nullptr;
-      if (plan.b_contiguous && !columns)
-        raw = b.CreateAlignedLoad(raw_type, base, memory_align);
-      else if (plan.b_contiguous)
-        raw = b.CreateMaskedLoad(raw_type, base, memory_align, mask, zero);
-      else
-        raw = b.CreateMaskedGather(raw_type, b.CreateGEP(memory, base, e.in_lanes(Val::line(number(0), b_col))),
-                                   memory_align, mask, zero);
-      if (plan.b_contiguous) e.prefetch(b.CreateGEP(memory, base, multiply(b_row, number(kRowsAhead))));
-      Value* place = b.CreateAdd(multiply(row, number(plan.nr)), number(v * plan.lanes));
-      b.CreateAlignedStore(e.from_memory(gemm.type, raw), at(target, place), align);
+      Value *zero = llvm::Constant::getNullValue(raw_type), *column = multiply(number(v * plan.lanes), b_col);
+      auto raw = [&](Value* row) -> Value* {
+        Value* base =
+            b.CreateGEP(b_memory, b_start_of_all, b.CreateAdd(source, b.CreateAdd(sum_offset(row, B, b_row), column)));
+        if (plan.b_contiguous) e.prefetch(b.CreateGEP(b_memory, base, multiply(b_row, number(kRowsAhead))));
+        if (plan.b_contiguous && !columns) return b.CreateAlignedLoad(raw_type, base, memory_align);
+        if (plan.b_contiguous) return b.CreateMaskedLoad(raw_type, base, memory_align, mask, zero);
+        Value* places = b.CreateGEP(b_memory, base, e.in_lanes(Val::line(number(0), b_col)));
+        return e.gather(raw_type, places, mask, [](llvm::Instruction*) {});
+      };
+      Value* place = b.CreateAdd(multiply(packed_row(kk), number(plan.nr)), number(v * plan.lanes));
+      b.CreateAlignedStore(packed_factor(plan.b_type, kk, to, raw), at(target, place), align);
       lanes(0);
     }
   });
@@ -94,11 +128,11 @@ void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, Value
   Values places;
   for (int64_t c = 0; c < plan.lanes; ++c) {
     Value* column = minimum(number(c), b.CreateSub(columns, number(1)));
-    places.push_back(at(b_start_of_all, b.CreateAdd(source, multiply(column, b_col))));
+    places.push_back(b.CreateGEP(b_memory, b_start_of_all, b.CreateAdd(source, multiply(column, b_col))));
   }
-  const Values x = load_transposed(b, element, places, [](llvm::Instruction*) {});
+  const Values x = transposed_block(plan.b_type, places);
   for (int64_t r = 0; r < plan.lanes; ++r) {
-    Value* place = multiply(b.CreateAdd(kk, number(r)), number(plan.nr));
+    Value* place = multiply(b.CreateAdd(packed_row(kk), number(r)), number(plan.nr));
     b.CreateAlignedStore(x[static_cast<size_t>(r)], at(target, place), align);
   }
 }
@@ -106,14 +140,16 @@ void GemmEmitter::pack_transposed(Value* source, Value* target, Value* kk, Value
 // Blocks of mr columns of A, and in each all panels: so memory is read in stretches as long as they are. A block whose
 // rows lie along the sum is transposed in registers; rows side by side are a load for each column.
 Values GemmEmitter::pack_a(Value* a_start, Value* length) {
-  llvm::Type* memory = e.memory_type(gemm.type);
-  const llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
+  llvm::Type* memory = a_memory;
+  const llvm::Align memory_align(static_cast<uint64_t>(size_of(plan.a_type)));
   auto* side_by_side = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.mr));
-  const bool may_transpose = size_of(gemm.type) >= 4 && std::has_single_bit(static_cast<uint64_t>(plan.mr));
-  auto columns_at = [&](Value* kk, int64_t count, Value* along_sum) { // count of them; along_sum: or nothing
+  const bool may_transpose = transposes(plan.a_type) && std::has_single_bit(static_cast<uint64_t>(plan.mr));
+  // `count` packed columns; at_once: whether they lie along the sum, or nothing
+  auto columns_at = [&](Value* kk, int64_t count, Value* at_once) {
+    auto column = [&](int64_t c) { return b.CreateAdd(kk, number(along_sum(c))); };
     Values from_kk;
     for (int64_t c = 0; c < count; ++c)
-      from_kk.push_back(sum_offset(b.CreateAdd(kk, number(c)), A, a_col));
+      from_kk.push_back(sum_offset(column(c), A, a_col));
     repeat(number(0), rows, plan.mr, [&](Value* i) {
       Value *left = b.CreateSub(rows, i), *last = b.CreateSub(minimum(left, number(plan.mr)), number(1));
       Values row; // where each begins; beyond the last as the last
@@ -123,14 +159,14 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
         row.push_back(b.CreateGEP(memory, a_start_of_all, b.CreateAdd(a_start, from)));
       }
       auto target = [&](int64_t c) {
-        return at(local, b.CreateAdd(multiply(i, length), multiply(b.CreateAdd(kk, number(c)), number(plan.mr))));
+        return at(local, b.CreateAdd(multiply(i, length), multiply(packed_row(column(c)), number(plan.mr))));
       };
-      if (along_sum)
-        only_if(along_sum, [&] {
+      if (at_once)
+        only_if(at_once, [&] {
           Values places;
           for (Value* place : row)
             places.push_back(b.CreateGEP(memory, place, from_kk[0]));
-          const Values block = load_transposed(b, element, places, [](llvm::Instruction*) {});
+          const Values block = transposed_block(plan.a_type, places);
           for (int64_t c = 0; c < count; ++c)
             b.CreateAlignedStore(block[static_cast<size_t>(c)], target(c), align);
         });
@@ -140,26 +176,31 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
         along_rows = b.CreateAnd(along_rows, b.CreateICmpEQ(row[static_cast<size_t>(r)], next));
       }
       Value* neither = b.CreateNot(along_rows);
-      if (along_sum) {
-        along_rows = b.CreateAnd(along_rows, b.CreateNot(along_sum));
-        neither = b.CreateAnd(neither, b.CreateNot(along_sum));
+      if (at_once) {
+        along_rows = b.CreateAnd(along_rows, b.CreateNot(at_once));
+        neither = b.CreateAnd(neither, b.CreateNot(at_once));
       }
       only_if(along_rows, [&] {
         for (int64_t c = 0; c < count; ++c) {
-          Value* place = b.CreateGEP(memory, row[0], from_kk[static_cast<size_t>(c)]);
-          Value* raw = b.CreateAlignedLoad(side_by_side, place, memory_align);
-          if (is_even(A)) e.prefetch(b.CreateGEP(memory, place, multiply(a_col, number(kRowsAhead))));
-          b.CreateAlignedStore(e.from_memory(gemm.type, raw), target(c), align);
+          auto raw = [&](Value* here) -> Value* {
+            Value* from = plan.group == 1 ? from_kk[static_cast<size_t>(c)] : sum_offset(here, A, a_col);
+            Value* place = b.CreateGEP(memory, row[0], from);
+            if (is_even(A)) e.prefetch(b.CreateGEP(memory, place, multiply(a_col, number(kRowsAhead))));
+            return b.CreateAlignedLoad(side_by_side, place, memory_align);
+          };
+          b.CreateAlignedStore(packed_factor(plan.a_type, column(c), length, raw), target(c), align);
         }
       });
       only_if(neither, [&] {
         repeat(number(0), number(count), 1, [&](Value* c) {
-          Value* from = sum_offset(b.CreateAdd(kk, c), A, a_col);
+          Value* at_column = b.CreateAdd(kk, multiply(c, number(plan.group)));
           Value* to = at(target(0), multiply(c, number(plan.mr)));
           for (int64_t r = 0; r < plan.mr; ++r) {
-            Value* place = b.CreateGEP(memory, row[static_cast<size_t>(r)], from);
-            Value* value = e.from_memory(gemm.type, b.CreateAlignedLoad(memory, place, memory_align));
-            b.CreateAlignedStore(value, at(to, number(r)), align);
+            auto raw = [&](Value* here) {
+              Value* place = b.CreateGEP(memory, row[static_cast<size_t>(r)], sum_offset(here, A, a_col));
+              return b.CreateAlignedLoad(memory, place, memory_align);
+            };
+            b.CreateAlignedStore(packed_factor(plan.a_type, at_column, length, raw), at(to, number(r)), align);
           }
         });
       });
@@ -167,12 +208,13 @@ Values GemmEmitter::pack_a(Value* a_start, Value* length) {
   };
   Value* whole = number(0);
   if (may_transpose) {
-    whole = b.CreateSub(length, b.CreateURem(length, number(plan.mr)));
-    repeat(number(0), whole, plan.mr, [&](Value* kk) {
-      columns_at(kk, plan.mr, is_even(A) ? b.CreateICmpEQ(a_col, number(1)) : is_run(a_table, kk, plan.mr));
+    const int64_t depth = along_sum(plan.mr);
+    whole = b.CreateSub(length, b.CreateURem(length, number(depth)));
+    repeat(number(0), whole, depth, [&](Value* kk) {
+      columns_at(kk, plan.mr, is_even(A) ? b.CreateICmpEQ(a_col, number(1)) : is_run(a_table, kk, depth));
     });
   }
-  repeat(whole, length, 1, [&](Value* kk) { columns_at(kk, 1, nullptr); });
+  repeat(whole, length, plan.group, [&](Value* kk) { columns_at(kk, 1, nullptr); });
   return {};
 }
 

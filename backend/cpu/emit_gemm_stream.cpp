@@ -84,7 +84,7 @@ void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
                               return from(0, here[0]);
                             };
                             here = e.branch(b.CreateICmpSLT(whole, end), rest, here);
-                            return Values{b.CreateFAdd(before[0], here[0])};
+                            return Values{add_chunk(before[0], here[0])};
                           })[0];
     b.CreateMaskedStore(total, at(c, j), align, e.tail_mask(b.CreateAdd(last, number(1))));
   });
@@ -131,7 +131,7 @@ void GemmEmitter::stream_rows(Value* a, Value* source, Value* c, Value* chunk_su
       Value* wanted = b.CreateNot(e.splat(first));
       if (mask) wanted = b.CreateAnd(wanted, mask);
       Value* before = b.CreateMaskedLoad(vector, at(c, j), align, wanted, nothing_before());
-      Value* total = b.CreateFAdd(before, b.CreateAlignedLoad(vector, at(chunk_sums, j), align));
+      Value* total = add_chunk(before, b.CreateAlignedLoad(vector, at(chunk_sums, j), align));
       if (mask)
         b.CreateMaskedStore(total, at(c, j), align, mask);
       else

@@ -56,8 +56,8 @@ void GemmEmitter::fill_table(Value* table, std::vector<Axis> axes, Tensor tensor
 // What else there is is gathered.
 void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Value* length, Value* columns) {
   const int64_t vectors = plan.nr / plan.lanes;
-  llvm::Type* memory = e.memory_type(gemm.type);
-  llvm::Align memory_align(static_cast<uint64_t>(size_of(gemm.type)));
+  llvm::Type* memory = b_memory;
+  llvm::Align memory_align(static_cast<uint64_t>(size_of(plan.b_type)));
   auto* raw_type = llvm::FixedVectorType::get(memory, static_cast<unsigned>(plan.lanes));
   Value* none = llvm::Constant::getNullValue(raw_type);
   lanes(plan.lanes);
@@ -65,11 +65,15 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
     Value *offsets, *valid, *first, *last, *in_first, *in_last;
     Value *places = nullptr, *span = nullptr; // of `near`: the distance from the first, and that of the furthest
   };
-  const auto bits = static_cast<unsigned>(8 * size_of(gemm.type));
-  const bool permutes = step_of_columns() == 1 && e.can_permute(bits) && memory->getScalarSizeInBits() == bits &&
-                        plan.lanes * size_of(gemm.type) == e.machine_.vector_bytes();
+  // Narrow elements are permuted as integers of 32 bits.
+  const bool narrow = size_of(plan.b_type) < 4;
+  const unsigned bits = narrow ? 32 : static_cast<unsigned>(8 * size_of(plan.b_type));
+  const bool permutes = step_of_columns() == 1 && e.can_permute(bits) && (!narrow || e.machine_.avx512) &&
+                        plan.lanes * bits == 8 * e.machine_.vector_bytes();
   llvm::Type* number_type = b.getIntNTy(bits);
   auto* numbers = llvm::FixedVectorType::get(number_type, static_cast<unsigned>(plan.lanes));
+  auto* in_memory = llvm::FixedVectorType::get(b.getIntNTy(static_cast<unsigned>(8 * size_of(plan.b_type))),
+                                               static_cast<unsigned>(plan.lanes));
   const int64_t step = step_of_columns();
   std::vector<Vector> parts;
   Value *are_one = b.getTrue(), *are_two = b.getTrue(), *are_near = b.getTrue();
@@ -104,18 +108,17 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
   lanes(0);
   using Read = std::function<Value*(Value * row, const Vector& x)>;
   auto place_of = [&](Value* kk, int64_t v) {
-    return at(target, b.CreateAdd(multiply(kk, number(plan.nr)), number(v * plan.lanes)));
+    return at(target, b.CreateAdd(multiply(packed_row(kk), number(plan.nr)), number(v * plan.lanes)));
   };
   auto row_at = [&](Value* kk) {
     return b.CreateGEP(memory, b_start_of_all, b.CreateAdd(matrix, from_table(b_table, b.CreateAdd(chunk_start, kk))));
   };
   auto rows_between = [&](Value* from, Value* to, const Read& read) {
-    repeat(from, to, 1, [&](Value* kk) {
-      Value* row = row_at(kk);
+    repeat(from, to, plan.group, [&](Value* kk) {
       lanes(plan.lanes);
       for (int64_t v = 0; v < vectors; ++v) {
-        Value* raw = read(row, parts[static_cast<size_t>(v)]);
-        b.CreateAlignedStore(e.from_memory(gemm.type, raw), place_of(kk, v), align);
+        auto raw = [&](Value* kk) { return read(row_at(kk), parts[static_cast<size_t>(v)]); };
+        b.CreateAlignedStore(packed_factor(plan.b_type, kk, to, raw), place_of(kk, v), align);
       }
       lanes(0);
     });
@@ -158,16 +161,18 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
         Value* wanted = b.CreateAdd(e.lane_ids(number_type), e.splat(b.CreateTrunc(from, number_type)));
         Value* mask = b.CreateICmpULT(wanted, e.splat(x.span));
         Value* place = b.CreateGEP(memory, row, b.CreateAdd(x.first, from));
-        parts.push_back(b.CreateMaskedLoad(numbers, place, memory_align, mask, llvm::Constant::getNullValue(numbers)));
+        Value* loaded =
+            b.CreateMaskedLoad(in_memory, place, memory_align, mask, llvm::Constant::getNullValue(in_memory));
+        parts.push_back(b.CreateZExt(loaded, numbers));
       }
-      return b.CreateBitCast(e.permute(parts, x.places), raw_type);
+      return b.CreateBitCast(b.CreateTrunc(e.permute(parts, x.places), in_memory), raw_type);
     });
   const Read gather = [&](Value* row, const Vector& x) -> Value* {
-    return b.CreateMaskedGather(raw_type, b.CreateGEP(memory, row, x.offsets), memory_align, x.valid, none);
+    return e.gather(raw_type, b.CreateGEP(memory, row, x.offsets), x.valid, [](llvm::Instruction*) {});
   };
   are_two = permutes ? b.CreateOr(are_two, are_near) : are_two;
   only_if(b.CreateNot(are_two), [&] {
-    if (size_of(gemm.type) < 4) return rows_between(number(0), length, gather);
+    if (!transposes(plan.b_type)) return rows_between(number(0), length, gather);
     auto transposed = [&](Value* kk) {
       Value *row = row_at(kk), *last = b.CreateSub(columns, number(1));
       repeat(number(0), columns, plan.lanes, [&](Value* j) {
@@ -176,9 +181,10 @@ void GemmEmitter::pack_by_tables(Value* matrix, Value* column, Value* target, Va
           Value* at_column = b.CreateAdd(column, minimum(b.CreateAdd(j, number(i)), last));
           places.push_back(b.CreateGEP(memory, row, from_table(column_table, at_column)));
         }
-        const Values block = load_transposed(b, element, places, [](llvm::Instruction*) {});
+        const Values block = transposed_block(plan.b_type, places);
         for (int64_t r = 0; r < plan.lanes; ++r)
-          b.CreateAlignedStore(block[static_cast<size_t>(r)], at(place_of(b.CreateAdd(kk, number(r)), 0), j), align);
+          b.CreateAlignedStore(block[static_cast<size_t>(r)], at(place_of(b.CreateAdd(kk, number(along_sum(r))), 0), j),
+                               align);
       });
     };
     pack_blocks(length, transposed, [&](Value* from, Value* to) { rows_between(from, to, gather); });

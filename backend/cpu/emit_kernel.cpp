@@ -310,6 +310,25 @@ Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_
   return result;
 }
 
+// Of elements of less than 32 bits, the aligned 32 bits that each is in: they are in the same page, and processors can
+// gather them.
+Value* Emitter::gather(llvm::FixedVectorType* vector, Value* places, Value* mask,
+                       const std::function<void(llvm::Instruction*)>& note) {
+  const unsigned bits = vector->getScalarSizeInBits(), lanes = vector->getNumElements();
+  auto access = [&](llvm::FixedVectorType* type, Value* from, unsigned bytes) {
+    auto* raw = b.CreateMaskedGather(type, from, llvm::Align(bytes), mask, llvm::Constant::getNullValue(type));
+    note(raw);
+    return raw;
+  };
+  if (bits >= 32 || !machine_.x86) return access(vector, places, bits / 8);
+  Value *address = b.CreatePtrToInt(places, llvm::FixedVectorType::get(b.getInt64Ty(), lanes)),
+        *inside = b.CreateAnd(address, uint64_t{3});
+  auto* words = llvm::FixedVectorType::get(b.getInt32Ty(), lanes);
+  Value* raw = access(words, b.CreateIntToPtr(b.CreateXor(address, inside), places->getType()), 4);
+  raw = b.CreateLShr(raw, b.CreateTrunc(b.CreateShl(inside, 3), words));
+  return b.CreateBitCast(b.CreateTrunc(raw, llvm::FixedVectorType::get(b.getIntNTy(bits), lanes)), vector);
+}
+
 void Emitter::load(const Instr& instr) {
   DType memory = kernel_.params.at(instr.param).dtype;
   llvm::Type* element = memory_type(memory);
@@ -347,8 +366,7 @@ void Emitter::load(const Instr& instr) {
   if (!result) {
     Value* places = b.CreateInBoundsGEP(element, base, in_lanes(offset));
     Value* mask = lanes_.mask ? lanes_.mask : splat(b.getTrue());
-    raw = b.CreateMaskedGather(vector, places, align, mask, zero);
-    result = raw;
+    result = gather(vector, places, mask, [&](llvm::Instruction* access) { note_alias(access, instr.param); });
     ++scattered_;
   }
   if (raw) note_alias(raw, instr.param);

@@ -12,8 +12,8 @@ namespace in = llvm::Intrinsic;
 class GemmEmitter {
 public:
   GemmEmitter(Emitter& emitter)
-      : e(emitter), b(emitter.b), gemm(emitter.kernel_.gemm),
-        plan(plan_gemm(emitter.kernel_, emitter.machine_.avx512)) {}
+      : e(emitter), b(emitter.b), gemm(emitter.kernel_.gemm), plan(plan_gemm(emitter.kernel_, emitter.machine_.avx512)),
+        a_memory(emitter.memory_type(plan.a_type)), b_memory(emitter.memory_type(plan.b_type)) {}
 
   void emit(const std::string& symbol);
 
@@ -72,6 +72,23 @@ private:
     Value* row = b.CreateAdd(multiply(which_batch, k), k0);
     return multiply(b.CreateAdd(multiply(row, panels), multiply(panel, length)), number(plan.nr));
   }
+
+  // --- factors as they are multiplied
+
+  // What was read from memory, a scalar or a vector.
+  Value* factor(DType memory, Value* raw);
+  // Of pairs: that of an element and of the one after it along the sum.
+  Value* pair(DType memory, Value* first, Value* second);
+  // What is packed for the elements from kk on, before `end`: one, or a pair.
+  Value* packed_factor(DType memory, Value* kk, Value* end, const std::function<Value*(Value* kk)>& raw);
+  // A block of `count` rows, transposed, of elements that lie side by side from `places` on.
+  Values transposed_block(DType memory, const Values& places);
+  // Can blocks be transposed in registers?
+  bool transposes(DType memory) const { return size_of(memory) >= 4 || plan.group == 2; }
+  // So many elements along the sum are a block of so many columns that are transposed.
+  int64_t along_sum(int64_t columns) const { return columns * plan.group; }
+  // The number of a packed row for an element of the sum.
+  Value* packed_row(Value* kk) { return plan.group == 1 ? kk : b.CreateUDiv(kk, number(plan.group)); }
 
   // --- phase 0
 
@@ -138,9 +155,15 @@ private:
     Value* place = is_even(A) ? multiply(kk, a_col) : from_table(a_table, kk);
     return e.splat(b.CreateAlignedLoad(element, at(a, place), align));
   }
-  Value* add_product(Value* x, Value* y, Value* sum) { return b.CreateIntrinsic(in::fma, {vector}, {x, y, sum}); }
+  // sum + x * y, or of pairs sum + x0 * y0 + x1 * y1.
+  Value* add_product(Value* x, Value* y, Value* sum);
   // Sums of chunks, from left to right; what is before the first is -0.0, exact to add.
-  Value* nothing_before() { return llvm::ConstantFP::getNegativeZero(vector); }
+  Value* add_chunk(Value* before, Value* sum) {
+    return is_float(plan.acc) ? b.CreateFAdd(before, sum) : b.CreateAdd(before, sum);
+  }
+  Value* nothing_before() {
+    return is_float(plan.acc) ? llvm::ConstantFP::getNegativeZero(vector) : llvm::Constant::getNullValue(vector);
+  }
 
   // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few
   // long streams.
@@ -202,7 +225,8 @@ private:
   llvm::IRBuilder<>& b;
   const kir::Gemm& gemm;
   GemmPlan plan;
-  llvm::Type* element = nullptr;
+  llvm::Type *a_memory, *b_memory; // elements of A and B
+  llvm::Type* element = nullptr;   // of sums and of packed factors
   llvm::FixedVectorType* vector = nullptr;
   llvm::Align align;
   std::map<std::tuple<int64_t, int64_t, bool>, llvm::Function*> tiles;

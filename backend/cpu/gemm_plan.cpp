@@ -1,4 +1,5 @@
 #include "backend/cpu/gemm_plan.h"
+#include "abi/factors.h"
 
 namespace tl::cpu {
 
@@ -49,10 +50,12 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
         return instr.op == kir::KOp::Const && instr.imm.as<int64_t>() == value;
     return false;
   };
-  bool narrow = gemm.type == DType::F16 || gemm.type == DType::BF16;
 
   GemmPlan plan{};
-  plan.acc = narrow ? DType::F32 : gemm.type;
+  plan.acc = gemm.type == DType::F16 || gemm.type == DType::BF16 ? DType::F32 : gemm.type;
+  plan.a_type = kernel.params[gemm.a].dtype, plan.b_type = kernel.params[gemm.b].dtype;
+  const bool narrow = plan.a_type != plan.acc || plan.b_type != plan.acc;
+  plan.group = are_paired(plan.a_type, plan.b_type, plan.acc) ? 2 : 1;
   int64_t bytes = size_of(plan.acc);
   plan.lanes = (avx512 ? 64 : 32) / bytes;
   plan.mr = avx512 ? 8 : 6;

@@ -22,7 +22,10 @@ constexpr int64_t kCombinedRows = 8, kSplitLength = 4 * kContractChunk, kSplitRo
 constexpr int64_t kPackStride = 2048;
 
 struct GemmPlan {
-  DType acc;             // type of accumulation
+  DType acc;            // type of accumulation
+  DType a_type, b_type; // of A and B in memory
+  // So many products are one step of the sum: packed factors are pairs of integers of 16 bits, each in an i32, if 2.
+  int64_t group;
   int64_t lanes, mr, nr; // elements of a vector, rows and columns of a register tile
   int64_t block_rows;    // of a tile of C
   int64_t inner_columns; // columns of a tile that are done before the next ones, so that their part of B stays in cache

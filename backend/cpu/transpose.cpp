@@ -4,11 +4,8 @@ namespace tl::cpu {
 using kir::Instr;
 using llvm::Value;
 
-Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
-                       const std::function<void(llvm::Instruction*)>& note, Value* mask) {
-  const size_t lanes = rows.size(), per_part = 128 / element->getScalarSizeInBits(), parts = lanes / per_part;
-  auto* part_type = llvm::FixedVectorType::get(element, static_cast<unsigned>(per_part));
-  const llvm::Align align(element->getScalarSizeInBits() / 8);
+Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const Piece& piece) {
+  const size_t per_part = 128 / element->getScalarSizeInBits(), parts = lanes / per_part;
   std::vector<int> low, high; // interleave within each part
   for (size_t part = 0; part < lanes; part += per_part)
     for (size_t i = 0; i < per_part / 2; ++i) {
@@ -28,27 +25,8 @@ Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& 
       if (here) widen[lane] = static_cast<int>(lane % per_part);
       merge[lane] = static_cast<int>(here ? lanes + lane : lane);
     }
-    Value* whole = nullptr;
-    if (mask) {
-      auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
-      auto* load = b.CreateMaskedLoad(type, rows[row], align, mask, llvm::Constant::getNullValue(type));
-      note(load);
-      whole = load;
-    }
     for (size_t q = 0; q < parts; ++q) {
-      Value* piece = nullptr;
-      if (whole) {
-        std::vector<int> of_part;
-        for (size_t i = 0; i < per_part; ++i)
-          of_part.push_back(static_cast<int>(q * per_part + i));
-        piece = b.CreateShuffleVector(whole, of_part);
-      } else {
-        auto* load =
-            b.CreateAlignedLoad(part_type, b.CreateConstInBoundsGEP1_64(element, rows[row], q * per_part), align);
-        note(load);
-        piece = load;
-      }
-      Value *wide = b.CreateShuffleVector(piece, widen), *&into = joined[q][row % per_part];
+      Value *wide = b.CreateShuffleVector(piece(row, q), widen), *&into = joined[q][row % per_part];
       into = into ? b.CreateShuffleVector(into, wide, merge) : wide;
     }
   }
@@ -65,6 +43,32 @@ Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& 
     columns.insert(columns.end(), group.begin(), group.end());
   }
   return columns;
+}
+
+Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
+                       const std::function<void(llvm::Instruction*)>& note, Value* mask) {
+  const size_t lanes = rows.size(), per_part = 128 / element->getScalarSizeInBits();
+  auto* part_type = llvm::FixedVectorType::get(element, static_cast<unsigned>(per_part));
+  const llvm::Align align(element->getScalarSizeInBits() / 8);
+  Value* whole = nullptr; // the row under the mask
+  return transposed(b, element, lanes, [&](size_t row, size_t q) -> Value* {
+    if (!mask) {
+      auto* load =
+          b.CreateAlignedLoad(part_type, b.CreateConstInBoundsGEP1_64(element, rows[row], q * per_part), align);
+      note(load);
+      return load;
+    }
+    if (q == 0) {
+      auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
+      auto* load = b.CreateMaskedLoad(type, rows[row], align, mask, llvm::Constant::getNullValue(type));
+      note(load);
+      whole = load;
+    }
+    std::vector<int> of_part;
+    for (size_t i = 0; i < per_part; ++i)
+      of_part.push_back(static_cast<int>(q * per_part + i));
+    return b.CreateShuffleVector(whole, of_part);
+  });
 }
 
 void Emitter::copy_transposed(const Instr& instr) {

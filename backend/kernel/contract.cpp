@@ -6,6 +6,7 @@
 // last label of the result is of both factors, or labels of one factor stand apart in it, batches are the labels of
 // both factors alone, and tables tell where each row and column of the result is, too: so the order of labels does not
 // matter.
+#include "abi/factors.h"
 #include "backend/kernel/forms.h"
 #include "passes/fuse/views.h"
 #include <algorithm>
@@ -35,13 +36,15 @@ public:
   bool lower() {
     const bool all = e_.target == Target::GpuWithLibrary;
     DType dtype = e_.type(n_.operands[0]).dtype;
-    if (!is_float(dtype) || e_.type(n_.operands[1]).dtype != dtype || e_.region().yields.size() != 1) return false;
+    const bool fits = is_float(dtype) || (e_.target == Target::Cpu && is_int(dtype) && size_of(dtype) >= 4);
+    if (!fits || e_.type(n_.operands[1]).dtype != dtype || e_.region().yields.size() != 1) return false;
     if (e_.type(e_.region().yields[0]).dims != e_.type(n_.results[0]).dims) return false;
     Builder& b = e_.b;
     b.open({});
     auto first = trace(n_.operands[0]), second = trace(n_.operands[1]);
     if (!first || !second || !find_labels(*first, *second)) return false;
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
+    memory_[First] = b.kernel.params[first->param].dtype, memory_[Second] = b.kernel.params[second->param].dtype;
     split_result();
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
     if (e_.target == Target::Cpu && !split_into_rows()) return false;
@@ -141,6 +144,10 @@ private:
     if (!e_.function[v].producer.valid()) return std::nullopt;
     const ir::Node& n = e_.producer(v);
     switch (n.op) {
+    case ir::Op::Convert:
+      if (e_.target != Target::Cpu || !is_factor_type(e_.type(n.operands[0]).dtype, e_.type(v).dtype))
+        return std::nullopt;
+      return trace(n.operands[0]);
     case ir::Op::Transpose:
     case ir::Op::Slice:
     case ir::Op::Broadcast:
@@ -155,7 +162,12 @@ private:
     Strided s{x->param, std::vector<Monomial>(dims.size(), Monomial{0, {}}), x->base, x->is_window};
     switch (n.op) {
     case ir::Op::Reshape: {
-      if (!only_ones_differ(from, dims)) return std::nullopt;
+      if (!only_ones_differ(from, dims)) {
+        if (!is_whole(n.operands[0])) return std::nullopt;
+        for (size_t i = 0; i < dims.size(); ++i)
+          s.strides[i] = scaled(monomial(std::span(dims).subspan(i + 1)), 1);
+        break;
+      }
       size_t at = 0;
       for (size_t i = 0; i < dims.size(); ++i) {
         if (dims[i] == ir::Dim::of(1)) continue;
@@ -187,6 +199,13 @@ private:
     }
     }
     return s;
+  }
+
+  // Is it a parameter as it lies in memory, but for its type?
+  bool is_whole(ir::ValueId v) {
+    while (e_.inside(v) && e_.function[v].producer.valid() && e_.producer(v).op == ir::Op::Convert)
+      v = e_.producer(v).operands[0];
+    return !e_.inside(v);
   }
 
   std::optional<Strided> trace_window(const ir::Node& n) {
@@ -355,7 +374,7 @@ private:
     const auto& attrs = n_.as<ir::ContractAttrs>();
     const Operand right = swapped_ ? First : Second;
     if (columns_.empty() || !long_ones(rows_).empty() || is_window_[First] || is_window_[Second] ||
-        size_of(e_.type(n_.operands[right]).dtype) < 4)
+        size_of(memory_[right]) < 4)
       return true;
     const Labels memory = long_ones(right == First ? attrs.lhs : attrs.rhs), now = long_ones(columns_);
     const auto along = std::find_if(memory.begin(), memory.end(), [&](int64_t l) { return is_side_by_side(l, right); });
@@ -433,9 +452,9 @@ private:
   bool split_into_dots() {
     const Labels& result = n_.as<ir::ContractAttrs>().result;
     auto alone = [&](int64_t label) { return is_alone(label) && sizes_.at(label) != ir::Dim::of(1); };
-    dots_ = !summed_.empty() && std::none_of(result.begin(), result.end(), alone) &&
-            is_side_by_side(summed_.back(), First) && is_side_by_side(summed_.back(), Second) &&
-            size_of(e_.type(n_.operands[0]).dtype) >= 4;
+    dots_ = is_float(e_.type(n_.operands[First]).dtype) && !summed_.empty() &&
+            std::none_of(result.begin(), result.end(), alone) && is_side_by_side(summed_.back(), First) &&
+            is_side_by_side(summed_.back(), Second) && size_of(memory_[First]) >= 4 && size_of(memory_[Second]) >= 4;
     if (dots_) columns_ = result, batch_.clear(), rows_.clear();
     return dots_;
   }
@@ -548,6 +567,7 @@ private:
   Labels batch_, rows_, columns_, summed_;
   bool swapped_ = false, scattered_ = false, dots_ = false;
   bool is_window_[2] = {};
+  DType memory_[2] = {};
 };
 
 } // namespace

@@ -161,7 +161,9 @@ struct Phase {
 // and the summed k may be numbers over several axes, each with strides of its own.
 struct Gemm {
   uint32_t a = 0, b = 0, c = 0; // parameters
-  DType type = DType::F32;      // of A, B and the accumulator (f16, bf16: f32 accumulator); C has its parameter's type
+  // Of the factors as they are multiplied, and of the sums (f16, bf16: f32 sums). C has its parameter's type, and so
+  // have A and B, which is this one or a narrower one that it holds exactly.
+  DType type = DType::F32;
   // Batches, sums and columns are one axis each, and C is dense: (batch*m + i)*n + j.
   bool is_plain = true;
   uint32_t batch_axes = 0, sum_axes = 0; // of others

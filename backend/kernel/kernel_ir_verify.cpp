@@ -1,3 +1,4 @@
+#include "abi/factors.h"
 #include "backend/kernel/kernel_ops.h"
 #include <fmt/format.h>
 
@@ -58,7 +59,11 @@ private:
     const Gemm& g = kernel_.gemm;
     for (uint32_t p : {g.a, g.b, g.c})
       if (p >= kernel_.params.size()) return fail("gemm: no such parameter");
-    if (!is_float(g.type)) fail("gemm: not a float type");
+    if (!is_float(g.type) && (!is_int(g.type) || size_of(g.type) < 4))
+      fail("gemm: neither a float type nor an integer one of at least 32 bits");
+    for (uint32_t p : {g.a, g.b})
+      if (!is_factor_type(kernel_.params[p].dtype, g.type))
+        fail("gemm: a factor of a type that is not the product's and no narrower one");
     block(g.header, {});
     const size_t of_columns = g.row_axes > 0 || g.dots ? 3 : 2;
     const size_t of_axes = 4 * g.batch_axes + 3 * g.sum_axes + of_columns * g.column_axes + 3 * g.row_axes;

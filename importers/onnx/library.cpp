@@ -9,13 +9,18 @@ namespace {
 // A call of a function: its inputs by place, and then attributes by name.
 class Call {
 public:
-  Call(Op& op, std::string_view function, size_t most = SIZE_MAX) : op_(op), text_(fmt::format("onnx.{}(", function)) {
+  // Of `offsets`, what is known to be zero is left out.
+  Call(Op& op, std::string_view function, size_t most = SIZE_MAX, const std::vector<size_t>& offsets = {})
+      : op_(op), text_(fmt::format("onnx.{}(", function)) {
     op.in.use_module("onnx");
+    auto has = [&](size_t i) {
+      return op.has(i) && !(std::count(offsets.begin(), offsets.end(), i) && is_zero(op[i]));
+    };
     size_t count = std::min(op.inputs(), most);
-    while (count > 0 && !op.has(count - 1))
+    while (count > 0 && !has(count - 1))
       --count;
     for (size_t i = 0; i < count; ++i)
-      add(op.has(i) ? op.text(i) : "none");
+      add(has(i) ? op.text(i) : "none");
   }
   Call& add(const std::string& text) {
     text_ += (is_first_ ? "" : ", ") + text;
@@ -49,6 +54,12 @@ public:
   std::string text() const { return text_ + ")"; }
 
 private:
+  bool is_zero(Value& value) {
+    const HostTensor* tensor = op_.in.elements(value);
+    return tensor && std::all_of(tensor->data(), tensor->data() + tensor->byte_count(),
+                                 [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
   Op& op_;
   std::string text_;
   bool is_first_ = true;
@@ -178,7 +189,10 @@ void integer_matmul(Op& op, const Row& row) {
   op.require_axes(0, 1);
   op.require_axes(other, 1);
   const size_t rank = std::max<size_t>({a, b, 2}) - (a == 1 ? 1 : 0) - (b == 1 ? 1 : 0);
-  op.define(0, Call(op, row.form).text(), row.name == "QLinearMatMul" ? op[7].dtype : DType::I32, unknown_dims(rank));
+  const bool quantized = row.name == "QLinearMatMul";
+  const std::vector<size_t> zero_points = quantized ? std::vector<size_t>{2, 5} : std::vector<size_t>{2, 3};
+  op.define(0, Call(op, row.form, SIZE_MAX, zero_points).text(), quantized ? op[7].dtype : DType::I32,
+            unknown_dims(rank));
 }
 
 // Strides, paddings, dilations and groups as nn has them.
@@ -211,7 +225,7 @@ void integer_conv(Op& op, const Row& row) {
   const size_t filters = quantized ? 3 : 1, rank = op.rank(0) < 3 ? 0 : op.rank(0) - 2;
   if (rank == 0 || rank > 3 || op.rank(filters) != rank + 2)
     op.refuse("it has other than one to three axes of windows");
-  Call call(op, row.form);
+  Call call(op, row.form, SIZE_MAX, quantized ? std::vector<size_t>{2, 5} : std::vector<size_t>{2, 3});
   window_options(op, call, rank, {op[filters].dims.begin() + 2, op[filters].dims.end()});
   op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, unknown_dims(rank + 2));
 }

@@ -419,11 +419,38 @@ ExprPtr taken_apart(Context& cx, ExprPtr value, size_t count, Span span) {
   return value;
 }
 
+// Does a pattern take a list or a tensor apart, somewhere in a value of this type?
+static bool takes_rows(const ast::Pattern& pattern, const Type& type) {
+  if (pattern.kind != ast::Pattern::Kind::Tuple) return false;
+  if (!type.is_tuple()) return type.is_list() || (type.is_tensor() && type.rank() > 0);
+  for (size_t k = 0; k < pattern.elements.size() && k < type.elements.size(); ++k)
+    if (takes_rows(*pattern.elements[k], type.elements[k])) return true;
+  return false;
+}
+
+// A tuple as the tuple of its elements.
+static ExprPtr in_elements(Context& cx, ExprPtr value, Span span) {
+  typed::Block block;
+  ExprPtr held = shared(cx, std::move(value), block);
+  auto tuple = make_expr(typed::TupleExpr{}, span, held->type);
+  for (size_t k = 0; k < held->type.elements.size(); ++k) {
+    auto get = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(k)}, span, held->type.elements[k]);
+    get->operands.push_back(copy_simple(*held));
+    tuple->operands.push_back(std::move(get));
+  }
+  return in_block(std::move(block), std::move(tuple), span);
+}
+
 ExprPtr taken_apart(Context& cx, ExprPtr value, const ast::Pattern& pattern, Span span) {
   if (pattern.kind != ast::Pattern::Kind::Tuple) return value;
   value = taken_apart(cx, std::move(value), pattern.elements.size(), span);
-  typed::Expr* tuple = value.get();
-  if (auto* block = tuple->get_if<typed::BlockExpr>(); block && block->block.result) tuple = block->block.result.get();
+  auto whole = [&] {
+    auto* block = value->get_if<typed::BlockExpr>();
+    return block && block->block.result ? block->block.result.get() : value.get();
+  };
+  if (const Type type = refresh(cx, *value); type.is_tuple() && !whole()->is<typed::TupleExpr>() && takes_rows(pattern, type))
+    value = in_elements(cx, std::move(value), span);
+  typed::Expr* tuple = whole();
   if (!tuple->is<typed::TupleExpr>() || tuple->type.elements.size() != pattern.elements.size()) return value;
   for (size_t k = 0; k < pattern.elements.size(); ++k) {
     tuple->operands[k] = taken_apart(cx, std::move(tuple->operands[k]), *pattern.elements[k], span);

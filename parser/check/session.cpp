@@ -412,6 +412,12 @@ CheckSession::Renewal CheckSession::renew() {
 std::string CheckSession::shown_type() const { return context_->session.shown_type; }
 std::vector<std::string> CheckSession::names() const { return checker::visible_names(*context_); }
 
+// Has it a part that is two tensors when the program runs, so that what holds it cannot be told from its leaves?
+static bool has_complex(const Type& type) {
+  if (type.is_tensor()) return is_complex(type.dtype);
+  return std::any_of(type.elements.begin(), type.elements.end(), has_complex);
+}
+
 std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) const {
   checker::Context& cx = *context_;
   auto it = cx.names.file->names.find(name);
@@ -420,7 +426,7 @@ std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) 
   const Type type = cx.open.resolved(cx.program.variables[var.index].type);
   const bool is_value = type.is_tensor() || type.is_str() || type.is_struct() || type.is_list() ||
                         (type.is_tuple() && checker::can_cross(cx, type));
-  if (!is_value) return std::nullopt;
+  if (!is_value || has_complex(type)) return std::nullopt;
   return Bound{var, checker::value_info(cx, type)};
 }
 

@@ -1,4 +1,5 @@
 // Where a node may join a group of readers: places in the iteration space, and the rules of docs/kernels.md.
+#include "abi/factors.h"
 #include "passes/edit.h"
 #include "passes/fuse/groups.h"
 #include "passes/fuse/views.h"
@@ -223,6 +224,11 @@ bool Fusion::fits_update(uint32_t item, const Group& group) const {
   return true;
 }
 
+// A conversion to a product's type that the product makes as it reads.
+bool Fusion::is_widened(const Node& node) const {
+  return node.op == Op::Convert && is_factor_type(f_[node.operands[0]].type.dtype, f_[node.results[0]].type.dtype);
+}
+
 bool Fusion::join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode) {
   if (f_[node_of(item).results[0]].type.is_scalar() && cheap(items_[item])) { // a subscript
     if (mode == Mode::Member) add(item, group, {Place::Single, true, false});
@@ -231,12 +237,14 @@ bool Fusion::join_operand_side(uint32_t item, uint32_t group, const std::vector<
   for (const Use& use : edges)
     if (!items_[use.item].operand_side && items_[use.item].kind != FusionClass::Contract) return false;
   const Node& node = node_of(item);
-  bool fits = items_[item].kind == FusionClass::HostGuard;
+  bool fits = items_[item].kind == FusionClass::HostGuard || is_widened(node);
   if (items_[item].kind == FusionClass::View && !f_[node.operands[0]].type.is_scalar()) {
     const bool in_window = std::any_of(edges.begin(), edges.end(), [&](const Use& use) {
       return node_of(use.item).op == Op::Concat || node_of(use.item).op == Op::Reshape;
     });
-    fits = in_window || (node.op != Op::Reshape && (!contiguous_view(f_, node) || node.op == Op::Transpose));
+    const Node* inner = producer_of(f_, node.operands[0]);
+    fits = in_window || (inner && is_widened(*inner)) ||
+           (node.op != Op::Reshape && (!contiguous_view(f_, node) || node.op == Op::Transpose));
   }
   if (!fits || mode == Mode::Output) return false;
   if (mode == Mode::Try) return true;

@@ -32,7 +32,7 @@ struct Item {
   Place place = Place::Element;
   bool once = true;          // at most once per element of its own
   bool full = true;          // at every element of its own
-  bool operand_side = false; // a view between a Contract and its operand
+  bool operand_side = false; // a view, or a conversion, between a Contract and its operand
   bool guards = false;       // can record a failure
   int64_t last_check = -1;   // position of the last of it and what it is computed from that can fail
   std::bitset<256> checks;   // the Guards among those, each by the bit that its position names
@@ -93,6 +93,7 @@ private:
   bool join(uint32_t item, uint32_t group, Mode mode); // Try: would it be a member?
   bool join_reduce(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   bool join_contract(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
+  bool is_widened(const ir::Node& node) const;
   bool join_operand_side(uint32_t item, uint32_t group, const std::vector<Use>& edges, Mode mode);
   ir::ValueId viewed(ir::ValueId value) const;
   bool later_failure_hides(uint32_t guard, const Group& group) const;

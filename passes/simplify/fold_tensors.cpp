@@ -1,4 +1,5 @@
 #include "passes/simplify/fold_tensors.h"
+#include "abi/factors.h"
 #include "ir/graph/rewrite.h"
 #include "ir/interpret/interpret.h"
 #include "passes/edit.h"
@@ -60,6 +61,9 @@ std::optional<HostTensor> folded_tensor(const Module& module, const Function& fu
     if (given > kMost) return std::nullopt;
   }
   if (given < kFewest || elements(type) > given) return std::nullopt;
+  // Integers that a product widens as it reads them stay as small as they are.
+  const DType from = function[node.operands[0]].type.dtype;
+  if (node.op == Op::Convert && from != type.dtype && is_factor_type(from, type.dtype)) return std::nullopt;
 
   Module alone; // of this node
   alone.functions.emplace_back();

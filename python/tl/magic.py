@@ -89,7 +89,7 @@ def mentioned(text):
         elif part.startswith("#"):
             part = ""
         plain += part
-    return plain, set(_NAME.findall(plain)) - _KEYWORDS
+    return plain, set(_NAME.findall(plain)) - _KEYWORDS - {"_"}  # `_` is a size without a name, a part that is left out
 
 
 def assigned(plain):

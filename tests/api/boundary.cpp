@@ -667,6 +667,7 @@ void pieces() {
   check_status(tl_session_bind(session, "x", &argument), 0, "", "bind");
   check_status(tl_session_bind(session, "w", &word), 0, "", "bind a text");
   check_status(tl_session_bind(session, "x y", &argument), TL_USAGE, "no name", "bind to no name");
+  check_status(tl_session_bind(session, "_", &argument), TL_USAGE, "no name", "bind to what has no name");
   const tl_argument parts[] = {argument, word, integer(4)};
   tl_value *pair = nullptr, *back = nullptr;
   check_status(tl_tuple(session, parts, 3, &pair), 0, "", "a tuple");

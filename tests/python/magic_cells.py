@@ -52,6 +52,20 @@ def same(array, values, dtype):
 
 
 @test
+def takes_no_python_value_for_a_size_without_a_name(run, names):
+    run("np.ones(3)")
+    run("%%tl\nfn f(x: f32[_]) -> f32 = sum(x)\nlet (p, _) = (2, 3)\nf([1.0, 2.0])", "3.0 : f32\n")
+    assert names["p"] == 2
+
+
+@test
+def leaves_complex_numbers_to_tl(run, names):
+    run("%%tl\nlet c = 1.0 + 2i\nlet v = [c, 3i]\nlet d = abs(3.0 + 4i)", "")
+    assert "c" not in names and "v" not in names and names["d"] == 5.0
+    run("%tl v[0]", "1.0+2.0i : c64\n")
+
+
+@test
 def shows_what_the_repl_shows(run, names):
     run("%%tl\n1 + 2", "3 : i64\n")
     run("%%tl\nlet a = [1.0, 2.0]\na * 2\nprint(\"sum {sum(a)}\")", "[2. 4.] : f32[2]\nsum 3.0\n")

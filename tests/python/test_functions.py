@@ -3,6 +3,7 @@
 import inspect
 import os
 import pickle
+import tempfile
 
 from common import Case, np, tl
 
@@ -185,6 +186,19 @@ class Functions(Case):
                     np.testing.assert_allclose(got, stored[case + ".out.0"], rtol=1e-4, atol=1e-5)
                     again = pickle.loads(pickle.dumps(p.main))(stored[case + ".in.0"])
                     self.assertEqual(again.tolist(), got.tolist())
+
+    def test_imports_are_those_of_the_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def write(name, text):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+            write("part.tl", "fn k() -> f32 = 1.0\n")
+            write("whole.tl", 'import "./part.tl" as part\nfn f(x: f32[..s]) -> f32[..s] = x + part.k()\n')
+            p = tl.load(os.path.join(folder, "whole.tl"))
+            self.assertEqual(p.f(np.float32(1)), 2)
+            write("part.tl", "fn k() -> f32 = 5.0\n")
+            self.assertEqual(p.f(np.ones(1, np.float32)).tolist(), [2])  # compiled only now
+            self.assertEqual(tl.load(os.path.join(folder, "whole.tl")).f(np.ones(1, np.float32)).tolist(), [6])
 
     def test_several_programs(self):
         a = tl.compile("fn f(x: i64) -> i64 = x + 1")
