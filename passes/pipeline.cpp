@@ -16,6 +16,8 @@ constexpr PassInfo kPasses[] = {
     {"derive", "grad, vjp, jvp and vmap as ordinary graph", "inline", "no transforms of functions", true, derive},
     {"devices", "Guards where tensors of two devices may meet", "no transforms of functions",
      "operands that are not poisoned are on one device", true, check_devices},
+    {"claims", "Asserts of the sizes that effects could show", "no transforms of functions",
+     "no effect comes before a failed check of sizes that stands before it", true, claims},
     {"fold", "arithmetic on constants, evaluated", "", "no scalar operation on constants alone", false, fold},
     {"simplify", "x * 1 -> x and similar rules; views in one form", "", "no rule applies", false, simplify},
     {"cse", "equal pure nodes, merged", "", "equal sizes are one value", false, cse},
@@ -76,8 +78,10 @@ ir::Module expand_transforms(ir::Module module, const PassOptions& options) {
     for (std::string_view name : kBeforeDerive)
       module = run(name, std::move(module), options);
     module = run("derive", std::move(module), options);
+  } else {
+    module = run("inline", std::move(module), options);
   }
-  return run("devices", std::move(module), options);
+  return run("claims", run("devices", std::move(module), options), options);
 }
 
 ir::Module run_passes(ir::Module module, const PassOptions& options) {

@@ -448,7 +448,8 @@ ExprPtr taken_apart(Context& cx, ExprPtr value, const ast::Pattern& pattern, Spa
     auto* block = value->get_if<typed::BlockExpr>();
     return block && block->block.result ? block->block.result.get() : value.get();
   };
-  if (const Type type = refresh(cx, *value); type.is_tuple() && !whole()->is<typed::TupleExpr>() && takes_rows(pattern, type))
+  if (const Type type = refresh(cx, *value);
+      type.is_tuple() && !whole()->is<typed::TupleExpr>() && takes_rows(pattern, type))
     value = in_elements(cx, std::move(value), span);
   typed::Expr* tuple = whole();
   if (!tuple->is<typed::TupleExpr>() || tuple->type.elements.size() != pattern.elements.size()) return value;

@@ -186,6 +186,14 @@ Result guard_holds(Edit& edit, NodeId id) {
   return {};
 }
 
+// Or the assertion just before it asks the same.
+Result assertion_holds(Edit& edit, NodeId id) {
+  View v(edit, id);
+  const Node* before = producer_of(v.f, v.in(0));
+  const bool asked = before && before->op == Op::Assert && before->operands[1] == v.in(1);
+  return asked || v.truth(1, true) ? v.in(0) : Result{};
+}
+
 Result plain_text(Edit& edit, NodeId id) {
   View v(edit, id);
   if (!v.node.operands.empty()) return {};
@@ -205,6 +213,7 @@ constexpr SimplifyRule kRules[] = {
     {"integers: (a + b) - a -> b", Op::Elementwise, difference},
     {"conversion to the same type -> x", Op::Convert, same_type},
     {"guard that holds, or that a guard before it covers -> x", Op::Guard, guard_holds},
+    {"assertion that holds -> token", Op::Assert, assertion_holds},
     {"format without values -> its text", Op::Format, plain_text},
 };
 
