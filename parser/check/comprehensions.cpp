@@ -8,6 +8,7 @@
 #include "parser/check/iteration.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
+#include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
 #include "parser/check/values.h"
@@ -536,7 +537,8 @@ ExprPtr ComprehensionChecker::reduction_operand(ExprPtr element) {
                    fmt::format("write `{} != 0`", source_text(cx, element->span)));
   } else if (comprehension.is_mean) {
     if (!cx.open.is_complex(type) && !cx.open.constrain_float(type))
-      return wrong("`mean` takes floats", fmt::format("write `f32({})`", source_text(cx, element->span)));
+      return wrong("`mean` takes floats",
+                   fmt::format("write `{}({})`", usual_float(cx), source_text(cx, element->span)));
   } else if ((op == ReduceOp::Sum || op == ReduceOp::Prod) && !type.open && !is_float(part_of(type.dtype)) &&
              type.dtype != DType::I64) {
     if (type.dtype == DType::Key) {

@@ -119,6 +119,7 @@ struct Context {
   // argument: a call that is checked again does not try all of it for each call in it.
   std::map<const ast::Expr*, LiteralChoice> literal_choices;
   const FunctionContext* literals_of = nullptr;
+  std::optional<DType> annotated; // the element type of the `let` whose value is being checked
   int in_comprehension = 0;
   uint32_t comprehension_variables = 0; // variables before this one are outside the comprehension
   int depth = 0;

@@ -347,6 +347,15 @@ static void drop_result(typed::Block& block) {
   block.statements.push_back(std::move(statement));
 }
 
+// The last of a chain of `else if`, if it has no `else`.
+static const ast::Expr* if_without_else(const ast::Expr& e) {
+  const auto* node = ast::as<ast::If>(&e);
+  if (!node || !node->else_block) return node ? &e : nullptr;
+  const std::vector<ast::Stmt*>& inside = node->else_block->statements;
+  const auto* only = inside.size() == 1 ? ast::as<ast::ExprStmt>(inside[0]) : nullptr;
+  return only ? if_without_else(*only->value) : nullptr;
+}
+
 static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, const Type* expected, bool want) {
   // What is known for this instance of a generic function picks its branch while checking.
   if (const std::optional<bool> holds = known_condition(cx, node.condition)) {
@@ -421,9 +430,13 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
             "which function is called is known when compiling: put the `if` into one function, `|x| if c { f(x) } …`";
       if (left.is_tensor() && right.is_tensor() && left.rank() == right.rank() && b)
         hint = fmt::format("write `{}({})`", name_of(left.dtype), source_text(cx, b->span));
-      error(cx, "TypeMismatch", e.span,
-            fmt::format("the branches of `if` have different types, {} and {}", show(cx, left), show(cx, right)), hint,
-            std::move(labels));
+      if (const ast::Expr* last = left.is_unit() != right.is_unit() ? if_without_else(e) : nullptr)
+        error(cx, "TypeMismatch", last->span, "this `if` has no `else`, and so no value where its condition is false",
+              "add `else { … }`", std::move(labels));
+      else
+        error(cx, "TypeMismatch", e.span,
+              fmt::format("the branches of `if` have different types, {} and {}", show(cx, left), show(cx, right)),
+              hint, std::move(labels));
       result->type = Type::error();
     } else if (has_range(cx, left) && left != right) {
       error(cx, "NotSupported", e.span, "an `if` cannot choose between two ranges yet", "choose between their ends",

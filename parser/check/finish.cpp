@@ -340,7 +340,7 @@ void finish_program(Context& cx) {
         (!cx.instances.states[i].info || !is_library(cx, cx.instances.states[i].info->decl->name.span.file))) {
       bool lacks_result = false; // then its unused last value has been talked about
       for (const Diagnostic& d : cx.instances.states[i].reports)
-        lacks_result = lacks_result || d.kind == "MissingResult";
+        lacks_result = lacks_result || d.kind == "MissingResult" || d.message.starts_with("this `if` has no `else`");
       if (!lacks_result) check_uses(cx, cx.program.instances[i].body);
     }
 }

@@ -23,6 +23,27 @@ bool may_be_literal(const ast::Expr* e) {
   return ast::as<ast::FloatLiteral>(e) || ast::as<ast::IntLiteral>(e) || ast::as<ast::Name>(e);
 }
 
+// The defaults that take part as if they were written: floats, of parameters without a type.
+std::vector<Arg> literal_defaults(const Callable& callable, const std::vector<Arg>& args) {
+  std::vector<Arg> result;
+  if (callable.functions.size() != 1 || callable.transformed) return result;
+  const std::vector<ast::Param>& params = callable.functions[0]->decl->params;
+  if (std::any_of(params.begin(), params.end(), [](const ast::Param& p) { return p.is_rest; })) return result;
+  const auto positional =
+      static_cast<size_t>(std::count_if(args.begin(), args.end(), [](const Arg& arg) { return arg.name.empty(); }));
+  auto is_float = [](const ast::Expr* e) {
+    const auto* minus = ast::as<ast::Unary>(e);
+    return ast::as<ast::FloatLiteral>(minus ? minus->operand : e) != nullptr;
+  };
+  for (size_t i = positional; i < params.size(); ++i) {
+    const ast::Param& p = params[i];
+    const bool given = std::any_of(args.begin(), args.end(), [&](const Arg& arg) { return arg.name == p.name.text; });
+    if (!given && !p.type && p.default_value && is_float(p.default_value))
+      result.push_back({p.name.text, p.default_value, p.default_value->span, p.name.span, nullptr, {}});
+  }
+  return result;
+}
+
 // Does a function without types get a literal here, whose type only the function's body tells?
 bool body_tells_literals(const Callable& callable, const std::vector<Arg>& args) {
   bool untyped = callable.transformed != nullptr, any = false;
@@ -149,9 +170,12 @@ std::vector<Arg> Literals::as(const LiteralChoice& choice) {
   return result;
 }
 
-ExprPtr with_choices(Context& cx, std::vector<Arg> args, const std::function<ExprPtr(std::vector<Arg>)>& call) {
+ExprPtr with_choices(Context& cx, std::vector<Arg> args, std::vector<Arg> defaults,
+                     const std::function<ExprPtr(std::vector<Arg>)>& call) {
   const Snapshot before = snapshot(cx);
-  const std::vector<Arg> written = unchecked(args);
+  const std::vector<Arg> plain = unchecked(args);
+  std::vector<Arg> written = unchecked(args);
+  std::move(defaults.begin(), defaults.end(), std::back_inserter(written));
   const ast::Expr* place = written[0].source;
   Literals literals(cx, written);
   auto again = [&] {
@@ -177,18 +201,21 @@ ExprPtr with_choices(Context& cx, std::vector<Arg> args, const std::function<Exp
     return result;
   }
   again();
-  return call(unchecked(written)); // says what is wrong
+  return call(unchecked(plain)); // says what is wrong
 }
 
 } // namespace
 
 ExprPtr with_literals(Context& cx, const Callable& callable, std::vector<Arg> args,
                       const std::function<ExprPtr(std::vector<Arg>)>& call) {
-  if (!body_tells_literals(callable, args)) return call(std::move(args));
-  if (cx.literals_of == cx.function) return with_choices(cx, std::move(args), call);
+  std::vector<Arg> defaults = literal_defaults(callable, args);
+  const bool has_value = std::any_of(args.begin(), args.end(), [](const Arg& arg) { return arg.value || !arg.source; });
+  if (has_value) defaults.clear();
+  if (args.empty() || (defaults.empty() && !body_tells_literals(callable, args))) return call(std::move(args));
+  if (cx.literals_of == cx.function) return with_choices(cx, std::move(args), std::move(defaults), call);
   SaveAndRestore function(cx.literals_of, static_cast<const FunctionContext*>(cx.function));
   SaveAndRestore choices(cx.literal_choices, decltype(cx.literal_choices)());
-  return with_choices(cx, std::move(args), call);
+  return with_choices(cx, std::move(args), std::move(defaults), call);
 }
 
 } // namespace tl::checker

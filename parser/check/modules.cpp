@@ -99,15 +99,19 @@ std::optional<Callable> callable_in(const Context& cx, Scope* module, const std:
 const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const std::string& module_name) {
   auto it = module->names.find(name.text);
   if (it != module->names.end() && it->second.kind != Entity::Kind::Module) return &it->second;
-  std::string best, begun;
+  std::string best, begun, longer;
   size_t best_distance = 3;
   for (const auto& [candidate, entity] : module->names) {
     if (entity.kind == Entity::Kind::Module) continue;
     if (size_t distance = edit_distance(name.text, candidate); distance < best_distance && distance < candidate.size())
       best = candidate, best_distance = distance;
     if (candidate.size() > 2 && name.text.starts_with(candidate)) begun = candidate; // `inv` for `invert`
+    if (name.text.size() > 2 && candidate.starts_with(name.text) &&
+        (longer.empty() || candidate.size() < longer.size()))
+      longer = candidate; // `Linear` for `Lin`
   }
   std::string hint = member_hint(name.text).value_or("");
+  if (!longer.empty() && best_distance > 1) best = longer;
   if (best.empty() && hint.find(module_name + ".") == hint.npos) best = begun;
   if (!best.empty()) hint = fmt::format("did you mean `{}.{}`?", module_name, best);
   error(cx, "UnknownName", name.span, fmt::format("the module `{}` has no `{}`", module_name, name.text), hint);

@@ -39,8 +39,34 @@ static bool is_made_here(const Context& cx) {
 }
 
 // How `from` becomes a `to`, without losing anything where there is a way. `target`: the variable that takes it.
+std::string_view usual_float(const Context& cx) {
+  bool has_f32 = false, has_f64 = false;
+  auto note = [&](auto& self, const Type& type) -> void {
+    if (type.is_tensor() && !type.open) {
+      has_f32 = has_f32 || part_of(type.dtype) == DType::F32;
+      has_f64 = has_f64 || part_of(type.dtype) == DType::F64;
+    }
+    for (const Type& element : type.elements)
+      self(self, element);
+  };
+  if (cx.annotated) note(note, Type::scalar(*cx.annotated));
+  if (!has_f32 && !has_f64 && cx.function->signature) {
+    for (const Signature::Param& param : cx.function->signature->params)
+      note(note, param.type);
+    if (cx.function->signature->has_result) note(note, cx.function->signature->result);
+  }
+  for (const Scope* scope = cx.names.scope; scope && !has_f32 && !has_f64; scope = scope->parent)
+    for (const auto& [name, entity] : scope->names)
+      if (entity.kind == Entity::Kind::Variable)
+        note(note, cx.open.resolved(cx.program.variables[entity.var.index].type));
+  return name_of(has_f64 && !has_f32 ? DType::F64 : DType::F32);
+}
+
 std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to, const typed::Expr* target) {
-  const Type given = cx.open.resolved(from.type), wanted = cx.open.resolved(to);
+  const Type given = cx.open.resolved(from.type);
+  Type wanted = cx.open.resolved(to);
+  if (wanted.is_tensor() && wanted.open && cx.open.kind_of(wanted) != LiteralKind::Int)
+    wanted = Type::tensor(*dtype_from_name(usual_float(cx)), wanted.shape);
   const std::string source = source_text(cx, from.span);
   if (!given.is_tensor() || !wanted.is_tensor() || source.starts_with("|") || is_made_here(cx)) return "";
   if (!has_zero(given.dtype) || !has_zero(wanted.dtype)) return "";
@@ -217,10 +243,9 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
   case TypeRule::FloatSame:
   case TypeRule::FloatBool:
     if (!complex && !cx.open.constrain_float(element)) {
-      std::string hint = fmt::format("write `f32({})` to convert it", source_text(cx, operands[first]->span));
-      if (op == ScalarOp::Div)
-        hint = fmt::format("`//` divides integers and rounds down; `f32({})` converts",
-                           source_text(cx, operands[first]->span));
+      const std::string converted = fmt::format("`{}({})`", usual_float(cx), source_text(cx, operands[first]->span));
+      std::string hint = fmt::format("write {} to convert it", converted);
+      if (op == ScalarOp::Div) hint = fmt::format("`//` divides integers and rounds down; {} converts", converted);
       return expects(first, "floats", hint);
     }
     break;

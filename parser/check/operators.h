@@ -16,6 +16,9 @@ ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::st
 ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Span span, const std::string& what);
 bool same_element(Context& cx, std::vector<ExprPtr>& operands, size_t first, const std::string& what, Span span);
 void mixed_types(Context& cx, const typed::Expr& a, const typed::Expr& b, const std::string& what, Span span);
+// The float type that what is written here is probably of, for a hint: that of the `let`, of the function's parameters
+// and result, or of the variables that there are. f32 if these do not say, or say both.
+std::string_view usual_float(const Context& cx);
 std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to, const typed::Expr* target = nullptr);
 
 } // namespace tl::checker

@@ -350,6 +350,7 @@ ExprPtr annotated_value(Context& cx, const ast::TypeExpr* type, const ast::Expr*
   }
   const Scope* binds = cx.names.scope;
   cx.names.scope = outer;
+  SaveAndRestore element(cx.annotated, type && annotated.is_tensor() ? std::optional(annotated.dtype) : std::nullopt);
   ExprPtr v = check_value(cx, value_expr, type && !annotated.is_error() ? &annotated : nullptr);
   cx.names.scope = inner;
   if (binds != inner)

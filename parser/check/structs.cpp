@@ -61,6 +61,7 @@ private:
   void place_arguments();
   void place(Arg& arg, std::optional<uint32_t> index);
   void check_values();
+  std::string completed(const std::vector<std::string>& missing) const;
   void check_field(size_t i, bool is_list);
   std::vector<Type> wanted_now() { return field_types(cx, info, types, sizes, context); }
   ExprPtr make();
@@ -147,10 +148,22 @@ void Construction::check_values() {
   if (fine && !missing.empty()) {
     error(cx, "WrongArguments", span,
           fmt::format("`{}` needs a value for {}", decl.name.text, fmt::join(missing, " and ")),
-          fmt::format("write `{}({} = …)`", decl.name.text, missing[0].substr(1, missing[0].size() - 2)),
-          {{decl.name.span, "declared here"}});
+          fmt::format("write `{}({})`", decl.name.text, completed(missing)), {{decl.name.span, "declared here"}});
     fine = false;
   }
+}
+
+// The arguments with the missing fields behind them, for a hint.
+std::string Construction::completed(const std::vector<std::string>& missing) const {
+  std::string text;
+  for (const Arg& arg : args) {
+    const std::string value = arg.source ? source_text(cx, arg.source->span) : "…";
+    const bool is_long = value.size() > 20 || value.find('\n') != std::string::npos;
+    text += (arg.name.empty() ? "" : arg.name + " = ") + (is_long ? "…" : value) + ", ";
+  }
+  for (const std::string& field : missing)
+    text += field.substr(1, field.size() - 2) + " = …, ";
+  return text.substr(0, text.size() - 2);
 }
 
 void Construction::check_field(size_t i, bool is_list) {

@@ -30,8 +30,11 @@ static ExprPtr builder_node(Builtin builtin, Span span) {
 static ExprPtr filled_rule(Context& cx, Rule& r) {
   const Builtin builtin = r.builtin;
   if (r.args.size() > 1 && r.args[1].name.empty() && r.args[1].source && ast::as<ast::IntLiteral>(r.args[1].source)) {
+    std::string sizes;
+    for (const Arg& arg : r.args)
+      if (arg.name.empty() && arg.source) sizes += (sizes.empty() ? "" : ", ") + source_text(cx, arg.source->span);
     r.fail("TypeMismatch", r.span, fmt::format("the sizes of `{}` are written in brackets", r.name),
-           fmt::format("like `{}([2, 3])`", r.name));
+           fmt::format("write `{}([{}])`", r.name, sizes));
     return nullptr;
   }
   if (!r.bind()) return nullptr;
@@ -107,7 +110,7 @@ static ExprPtr linspace_rule(Context& cx, Rule& r) {
     if (!(*end)->type.is_scalar() || !cx.open.unify(type, (*end)->type) || !cx.open.constrain_float(type)) {
       r.fail("TypeMismatch", (*end)->span,
              fmt::format("`linspace` goes between floats, not {}", show(cx, (*end)->type)),
-             fmt::format("write `f32({})`", source_text(cx, (*end)->span)));
+             fmt::format("write `{}({})`", usual_float(cx), source_text(cx, (*end)->span)));
       return nullptr;
     }
   size_t errors = cx.function->reports.size();

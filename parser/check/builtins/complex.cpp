@@ -31,7 +31,7 @@ ExprPtr of_parts(Context& cx, Rule& r) {
   if (!whole) {
     r.fail("TypeMismatch", parts[0]->span,
            fmt::format("{} takes f32 or f64, not {}", what, name_of(parts[0]->type.dtype)),
-           fmt::format("write `f32({})`", source_text(cx, parts[0]->span)));
+           fmt::format("write `{}({})`", usual_float(cx), source_text(cx, parts[0]->span)));
     return nullptr;
   }
   auto node = make_expr(typed::BuiltinExpr{r.builtin}, r.span, Type::error());

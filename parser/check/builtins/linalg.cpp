@@ -44,7 +44,7 @@ bool Linalg::matrices() {
     r.fail("TypeMismatch", a.span,
            fmt::format("{} works on f32 and f64, not {}", is_ours ? "`linalg`" : what, name_of(element)),
            is_ours ? "convert before: `f32(x)`"
-                   : fmt::format("write `{}(f32({}){})`", r.name, source_text(cx, a.span),
+                   : fmt::format("write `{}({}({}){})`", r.name, usual_float(cx), source_text(cx, a.span),
                                  node->operands.size() > 1 ? ", …" : ""));
     return false;
   }

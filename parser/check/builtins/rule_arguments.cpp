@@ -103,8 +103,13 @@ std::string Rule::hint_for_position(const Arg& arg, const std::string& next) {
     return fmt::format("the tensors to join go in one tuple: `{}(({}))`", name, all);
   }
   if (next == "axis") return fmt::format("an axis is given by name: `axis = {}`", source_text(cx, arg.span));
-  if (builtin == Builtin::Reshape || builtin == Builtin::Permute)
-    return "sizes are written in brackets: `x.reshape([2, 3])`";
+  if (builtin == Builtin::Reshape || builtin == Builtin::Permute) {
+    std::string numbers;
+    for (size_t i = 1; i < args.size(); ++i)
+      if (args[i].name.empty()) numbers += (numbers.empty() ? "" : ", ") + source_text(cx, args[i].span);
+    return fmt::format("{} are written in brackets: `{}({}, [{}])`", builtin == Builtin::Reshape ? "sizes" : "axes",
+                       name, args[0].span.valid() ? source_text(cx, args[0].span) : "x", numbers);
+  }
   return fmt::format("it is {}", signature_of(cx, builtin));
 }
 

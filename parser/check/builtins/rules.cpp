@@ -19,6 +19,7 @@
 #include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/names.h"
+#include "parser/check/operators.h"
 #include "parser/check/strings.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
@@ -105,7 +106,7 @@ static ExprPtr reduction_rule(Context& cx, Rule& r) {
     if (x->type.open && cx.open.kind_of(x->type) == LiteralKind::Int) cx.open.settle(x->type);
     if (!cx.open.is_complex(x->type) && !cx.open.constrain_float(x->type))
       r.fail("TypeMismatch", x->span, fmt::format("`mean` takes floats, not {}", show(cx, x->type)),
-             fmt::format("write `f32({}).mean()`", source_text(cx, x->span)));
+             fmt::format("write `{}({}).mean()`", usual_float(cx), source_text(cx, x->span)));
     break;
   case Builtin::Sum:
   case Builtin::Prod:
