@@ -51,6 +51,19 @@ Edit line_before(Span span, const std::string& text, std::string_view source) {
   return {{span.file, at, at}, indent + text + "\n"};
 }
 
+// Before what is wrong: a line, or where that is the expression of a function, a block in place of it.
+Edit statement_before(Span span, const std::string& text, const ast::File& tree, std::string_view source) {
+  for (const ast::Stmt* s : tree.statements) {
+    const auto* function = ast::as<ast::Function>(s);
+    const ast::Expr* body = function ? function->body.expression : nullptr;
+    if (!body || span.begin < body->span.begin || body->span.end < span.end) continue;
+    const auto equals = static_cast<uint32_t>(source.rfind('=', body->span.begin));
+    const std::string expression(source.substr(body->span.begin, body->span.length()));
+    return {{span.file, equals, body->span.end}, "{\n  " + text + "\n  " + expression + "\n}"};
+  }
+  return line_before(span, text, source);
+}
+
 // All of the statement, with its line where nothing else is on it.
 Edit without(Span span, std::string_view source) {
   const size_t before = source.find_last_not_of(" \t", span.begin == 0 ? std::string_view::npos : span.begin - 1);
@@ -120,7 +133,7 @@ std::optional<Edit> edit_of(const Diagnostic& d, const Analysis& analysis, const
     return replacement(d, *quoted_after(d.hint, ""), file, sources);
   if (const auto name = quoted_after(d.hint, "did you mean ")) return Edit{d.span, *name};
   if (const auto condition = quoted_after(d.hint, "say so before: "))
-    return line_before(d.span, *condition, sources.text(file));
+    return statement_before(d.span, *condition, analysis.tree, sources.text(file));
   if (const auto text = quoted_after(d.hint, "write ")) return replacement(d, *text, file, sources);
   return std::nullopt;
 }
@@ -134,6 +147,8 @@ std::string title_of(const Edit& edit, const SourceManager& sources) {
     const size_t begin = edit.text.find_first_not_of(" \t");
     return fmt::format("insert `{}`", edit.text.substr(begin, edit.text.size() - 1 - begin));
   }
+  if (edit.text.starts_with("{\n  ")) // a block with a statement before what was there
+    return fmt::format("insert `{}`", edit.text.substr(4, edit.text.find('\n', 4) - 4));
   return fmt::format("write `{}` in place of `{}`", edit.text, sources.text(edit.span));
 }
 

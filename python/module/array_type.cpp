@@ -47,6 +47,8 @@ bool has(PyObject* type, const char* name) {
 
 ArrayType classify(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
+  if (is_a(type, "numpy.ma", "MaskedArray"))
+    return {type, Family::Numpy, ArrayType::None, nullptr}; // refused, as its mask would be lost
   if (is_a(type, "numpy", "ndarray") || is_a(type, "numpy", "generic"))
     return {type, Family::Numpy, ArrayType::Interface, nullptr};
   const DlExchange* exchange = find_exchange(object);

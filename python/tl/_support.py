@@ -30,6 +30,8 @@ def native_array(array):
 def foreign_array(value):
     """An array of anything that NumPy takes; without NumPy (list, element type) of a buffer; None of anything else."""
     numpy = _numpy()
+    if numpy and isinstance(value, numpy.ma.MaskedArray):
+        raise TypeError("a masked array: tl has no masks; `.filled(value)` and `.mask` give arrays of it")
     if numpy and (hasattr(type(value), "__array__") or hasattr(type(value), "__array_interface__")):
         return numpy.asarray(value)
     if numpy and isinstance(value, range):

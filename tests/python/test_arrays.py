@@ -31,6 +31,13 @@ class Arrays(Case):
             return random.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
         return random.normal(size=shape).astype(dtype)
 
+    def test_masked_arrays_are_refused(self):
+        p = tl.compile("fn f(x: f64[n]) -> f64 = sum(x)")
+        masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+        with self.assertRaisesRegex(TypeError, "masked array"):
+            p.f(masked)
+        self.assertEqual(p.f(masked.filled(5.0)), 6)
+
     def test_dtypes(self):
         for name in DTYPES:
             if name == "bf16" and not ml_dtypes:
