@@ -51,13 +51,22 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
       error(cx, "SizeOverflow", span, "the distance between the ends of this range is no i64");
       return result;
     }
-    if (!step.is_constant()) {
-      error(cx, "NotSupported", span, "this range needs a constant step here");
-      return result;
+    if (step.is_constant()) {
+      int64_t by = step.constant();
+      Size reach = cx.program.atoms.positive(by < 0 ? Size(0) - distance : distance, sure_facts(cx));
+      result.count = steps_within(cx, reach, by);
+    } else {
+      const Size back = cx.program.atoms.floor_div(Size(0) - distance, step);
+      ExprPtr count = size_expr(cx.program.atoms.positive(Size(0) - back, sure_facts(cx)), span);
+      auto checked = make_expr(typed::RecastExpr{}, span, count->type);
+      const Size magnitude = cx.program.atoms.positive(step) + cx.program.atoms.positive(Size(0) - step);
+      SizeCheck nonzero = size_check(cx, magnitude, 1, "the step of a range cannot be 0", span);
+      nonzero.relation = SizeCheck::Relation::AtLeast;
+      nonzero.kind = "WrongArguments";
+      checked->checks.push_back(std::move(nonzero));
+      checked->operands.push_back(std::move(count));
+      result.count = bound_size(cx, std::move(checked), "", before);
     }
-    int64_t by = step.constant();
-    Size reach = cx.program.atoms.positive(by < 0 ? Size(0) - distance : distance, sure_facts(cx));
-    result.count = steps_within(cx, reach, by);
     before.statements.push_back(let_variable({}, std::move(value), span)); // for the atoms in its bounds
     result.element = [lo = type.shape[0], step](const Size& position, Span at) {
       return size_expr(lo + position * step, at);
