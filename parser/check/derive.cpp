@@ -67,7 +67,10 @@ struct WrittenTransform {
   const std::string name{info(what.builtin).name};
   typed::Block before{};
 
-  bool of_positions() const { return what.builtin == Builtin::Grad || what.builtin == Builtin::ValueAndGrad; }
+  bool of_one_position() const { return what.builtin == Builtin::Jacobian || what.builtin == Builtin::Hessian; }
+  bool of_positions() const {
+    return what.builtin == Builtin::Grad || what.builtin == Builtin::ValueAndGrad || of_one_position();
+  }
   // the parameter that chooses arguments or axes; empty: none
   std::string choice() const { return of_positions() ? "argnums" : what.builtin == Builtin::Vmap ? "axes" : ""; }
 
@@ -135,6 +138,10 @@ bool WrittenTransform::take_choice(const Arg& arg) {
   if (of_positions())
     for (int64_t position : what.chosen)
       fine = fine && position >= 0 && std::count(what.chosen.begin(), what.chosen.end(), position) == 1;
+  if (fine && of_one_position() && !what.one) {
+    error(cx, "TypeMismatch", arg.span, fmt::format("`argnums` of `{}` is the position of one argument, from 0", name));
+    return false;
+  }
   if (fine) return true;
   error(cx, "TypeMismatch", arg.span,
         of_positions() ? "`argnums` is the position of an argument, from 0, or a tuple of several"
@@ -184,7 +191,6 @@ ExprPtr transform_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span
   if (builtin == Builtin::Hessian) {
     Transformed gradient = written.what;
     gradient.builtin = Builtin::Grad;
-    gradient.chosen = {0};
     written.what.function = transformed_function(cx, std::move(gradient), span);
     written.what.builtin = Builtin::Jacobian;
   }

@@ -397,12 +397,21 @@ ExprPtr check_binary(Context& cx, const ast::Expr& e, const ast::Binary& b, cons
   if (b.op == ast::BinaryOp::And || b.op == ast::BinaryOp::Or) return short_circuit(cx, e, b);
   if (b.op == ast::BinaryOp::Power)
     return check_power(cx, check_value(cx, b.left, expected), b.right, e.span, b.op_span);
-  ExprPtr left = check_value(cx, b.left, expected && expected->is_list() ? expected : nullptr);
-  // xs + [x] joins lists
+  const bool compares = b.op == ast::BinaryOp::Equal || b.op == ast::BinaryOp::NotEqual;
+  Type of_right;
+  if (compares && ast::as<ast::ListLiteral>(b.left) && !ast::as<ast::ListLiteral>(b.right)) {
+    const Snapshot before = snapshot(cx);
+    of_right = check_expr(cx, b.right)->type;
+    rollback(cx, before);
+  }
+  const Type* of_left = of_right.is_list() ? &of_right : expected && expected->is_list() ? expected : nullptr;
+  ExprPtr left = check_value(cx, b.left, of_left);
+  // xs + [x] joins lists, xs == [x] compares them
   Type list = refresh(cx, *left);
   if (list.is_list() && !list.elements.empty()) // of any sizes
     list = list_of(cx, list.elements[0], [](const Size&) { return true; });
-  ExprPtr right = check_value(cx, b.right, list.is_list() && b.op == ast::BinaryOp::Add ? &list : nullptr);
+  const bool takes_lists = compares || b.op == ast::BinaryOp::Add;
+  ExprPtr right = check_value(cx, b.right, list.is_list() && takes_lists ? &list : nullptr);
   return binary_op(cx, b.op, std::move(left), std::move(right), e.span, b.op_span);
 }
 
@@ -446,7 +455,7 @@ ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   if (a->type.is_list() || b->type.is_list()) {
     if (op == ast::BinaryOp::Add) return list_concat(cx, std::move(a), std::move(b), span);
     error(cx, "TypeMismatch", span, fmt::format("`{}` does not work on lists", ast::symbol(op)),
-          compares ? "a list is compared with a list"
+          compares ? "a list is compared with a list, which `list(…)` makes"
                    : fmt::format("`list(… for x in {})` makes a list of results",
                                  source_text(cx, (a->type.is_list() ? a : b)->span)),
           {label_of(cx, *a), label_of(cx, *b)});

@@ -151,7 +151,7 @@ static ExprPtr derive_vjp(Context& cx, const Transformed& what, std::vector<Arg>
 }
 
 static ExprPtr derive_jacobian(Context& cx, const Transformed& what, std::vector<Arg> args, Span span) {
-  ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), {0}, span);
+  ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), what.chosen, span);
   if (node->type.is_error()) return node;
   const Type &x = node->operands[0]->type, y = node->type;
   if (!x.is_tensor() || !y.is_tensor() || !is_float(x.dtype) || x.dtype != y.dtype) {
