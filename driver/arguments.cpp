@@ -135,7 +135,9 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
       return name.size() > 2 && name[1] == '-' && same_name(p, name.substr(2));
     });
     if (found == params.end()) {
-      const RunFlag* flag = setup ? flag_of_run(name) : nullptr;
+      const RunFlag* flag = flag_of_run(name);
+      if (flag && !setup)
+        throw UsageError(fmt::format("{} is an option of tl: write it before the program's file", name));
       if (!flag) throw UsageError(fmt::format("unknown option {}; --help lists the program's", name));
       if (flag->value.empty() && equals == std::string::npos)
         flag->set(*setup, "true");
