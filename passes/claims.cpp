@@ -72,8 +72,10 @@ private:
     r.nodes = std::move(out.nodes);
   }
 
+  // Also what the library asks of arguments, before it relies on their sizes: of two failures the first is reported.
   bool is_claim(const Node& guard) const {
-    return module_.sites[guard.as<SiteAttrs>().site].kind == "ShapeMismatch" && f_[guard.operands[1]].type.is_scalar();
+    const std::string& kind = module_.sites[guard.as<SiteAttrs>().site].kind;
+    return (kind == "ShapeMismatch" || kind == "WrongArguments") && f_[guard.operands[1]].type.is_scalar();
   }
 
   ValueId assertion(Region& into, NodeId id, ValueId token) {
