@@ -25,8 +25,8 @@ namespace tl::compiler {
 struct Frontend {
   std::string name, text;                                   // of the program
   const std::map<std::string, std::string>* held = nullptr; // texts of files, looked for before those of the disk
-  std::map<std::string, std::string> imported;              // the texts of those of the disk that are imported
-  bool is_called = false;                                   // its entry is called in this process (CheckOptions)
+  std::map<std::string, std::string> imported; // with `held`: those of the disk that were imported, by path
+  bool is_called = false;                      // its entry is called in this process (CheckOptions)
   SourceManager sources;
   Diagnostics diagnostics;
   FileId file;

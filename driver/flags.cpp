@@ -120,7 +120,7 @@ void set_for_library(RunSetup& setup, const char* name, const char* value) {
   if (!flag || flag->looks || flag->name == "stats" || flag->name == "message-format" || flag->name == "root" ||
       flag->name == "no-files")
     throw UsageError(
-        fmt::format("there is no setting '{}'; they are flags of `tl run`, such as threads", name ? name : ""));
+        fmt::format("there is no setting '{}'; settings are flags of `tl run`, such as threads", name ? name : ""));
   RunSetup changed = setup;
   set_flag(changed, *flag, value ? value : "true");
   setup = std::move(changed);

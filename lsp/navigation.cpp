@@ -126,8 +126,8 @@ Json document_highlight(Workspace& workspace, const Json& params) {
 
 // ---- renaming ----
 
-static bool is_main(const Symbol& symbol) {
-  return symbol.name == "main" && symbol.statement && ast::as<ast::Function>(symbol.statement);
+static bool is_run(const Symbol& symbol, std::string_view name) {
+  return name == "main" && symbol.statement && ast::as<ast::Function>(symbol.statement);
 }
 
 // What may be given another name: what the client's own files declare. Throws ResponseError.
@@ -138,7 +138,8 @@ static const Symbol& renamed_symbol(Workspace& workspace, const Named& named) {
     throw ResponseError(ErrorCode::RequestFailed, fmt::format("`{}` is the standard library's", symbol->name));
   if (workspace.analyzer().sources().text(named.mention->span) != symbol->name)
     throw ResponseError(ErrorCode::RequestFailed, "the name of a file is not changed here; `as` gives it another");
-  if (is_main(*symbol)) throw ResponseError(ErrorCode::RequestFailed, "`main` is what a program runs, by this name");
+  if (is_run(*symbol, symbol->name))
+    throw ResponseError(ErrorCode::RequestFailed, "`main` is what a program runs, by this name");
   return *symbol;
 }
 
@@ -188,8 +189,7 @@ static void require_same_meaning(Workspace& workspace, const Named& named, const
 Json rename(Workspace& workspace, const Json& params) {
   const auto name = params.at("newName").get<std::string>();
   const Named named = name_at(workspace, params);
-  const Symbol& symbol = renamed_symbol(workspace, named);
-  if (name == "main" && symbol.statement && ast::as<ast::Function>(symbol.statement))
+  if (is_run(renamed_symbol(workspace, named), name))
     throw ResponseError(ErrorCode::RequestFailed, "`main` is what a program runs, and this would become it");
   if (!is_name(name)) throw ResponseError(ErrorCode::RequestFailed, fmt::format("`{}` is no name", name));
   const UsesByName all = uses_of(workspace, named);

@@ -184,14 +184,18 @@ void dynamic_quantize(Op& op, const Row&) {
                 {{DType::U8, op[0].dims}, {op[0].dtype, Dims{}}, {DType::U8, Dims{}}});
 }
 
+// Where the zero points of both factors are.
+std::vector<size_t> zero_points(bool quantized) {
+  return quantized ? std::vector<size_t>{2, 5} : std::vector<size_t>{2, 3};
+}
+
 void integer_matmul(Op& op, const Row& row) {
   const size_t other = row.name == "QLinearMatMul" ? 3 : 1, a = op.rank(0), b = op.rank(other);
   op.require_axes(0, 1);
   op.require_axes(other, 1);
   const size_t rank = std::max<size_t>({a, b, 2}) - (a == 1 ? 1 : 0) - (b == 1 ? 1 : 0);
   const bool quantized = row.name == "QLinearMatMul";
-  const std::vector<size_t> zero_points = quantized ? std::vector<size_t>{2, 5} : std::vector<size_t>{2, 3};
-  op.define(0, Call(op, row.form, SIZE_MAX, zero_points).text(), quantized ? op[7].dtype : DType::I32,
+  op.define(0, Call(op, row.form, SIZE_MAX, zero_points(quantized)).text(), quantized ? op[7].dtype : DType::I32,
             unknown_dims(rank));
 }
 
@@ -225,7 +229,7 @@ void integer_conv(Op& op, const Row& row) {
   const size_t filters = quantized ? 3 : 1, rank = op.rank(0) < 3 ? 0 : op.rank(0) - 2;
   if (rank == 0 || rank > 3 || op.rank(filters) != rank + 2)
     op.refuse("it has other than one to three axes of windows");
-  Call call(op, row.form, SIZE_MAX, quantized ? std::vector<size_t>{2, 5} : std::vector<size_t>{2, 3});
+  Call call(op, row.form, SIZE_MAX, zero_points(quantized));
   window_options(op, call, rank, {op[filters].dims.begin() + 2, op[filters].dims.end()});
   op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, unknown_dims(rank + 2));
 }

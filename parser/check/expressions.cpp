@@ -431,7 +431,7 @@ static ExprPtr check_if(Context& cx, const ast::Expr& e, const ast::If& node, co
       if (left.is_tensor() && right.is_tensor() && left.rank() == right.rank() && b)
         hint = fmt::format("write `{}({})`", name_of(left.dtype), source_text(cx, b->span));
       if (const ast::Expr* last = left.is_unit() != right.is_unit() ? if_without_else(e) : nullptr)
-        error(cx, "TypeMismatch", last->span, "this `if` has no `else`, and so no value where its condition is false",
+        error(cx, "MissingResult", last->span, "this `if` has no `else`, and so no value where its condition is false",
               "add `else { … }`", std::move(labels));
       else
         error(cx, "TypeMismatch", e.span,

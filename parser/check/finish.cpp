@@ -334,15 +334,16 @@ void finish_program(Context& cx) {
   check_derivatives(cx, cx.program.top_level, callees);
   for (size_t i = 0; i < cx.program.instances.size(); ++i)
     if (reachable[i]) check_derivatives(cx, cx.program.instances[i].body, callees);
-  check_uses(cx, cx.program.top_level);
+  // Where a value is missing, its unused last one has been talked about.
+  auto lacks_value = [](const std::vector<Diagnostic>& reports) {
+    return std::any_of(reports.begin(), reports.end(), [](const Diagnostic& d) { return d.kind == "MissingResult"; });
+  };
+  if (!lacks_value(cx.top->reports)) check_uses(cx, cx.program.top_level);
   for (size_t i = 0; i < cx.program.instances.size(); ++i)
     if (reachable[i] &&
-        (!cx.instances.states[i].info || !is_library(cx, cx.instances.states[i].info->decl->name.span.file))) {
-      bool lacks_result = false; // then its unused last value has been talked about
-      for (const Diagnostic& d : cx.instances.states[i].reports)
-        lacks_result = lacks_result || d.kind == "MissingResult" || d.message.starts_with("this `if` has no `else`");
-      if (!lacks_result) check_uses(cx, cx.program.instances[i].body);
-    }
+        (!cx.instances.states[i].info || !is_library(cx, cx.instances.states[i].info->decl->name.span.file)) &&
+        !lacks_value(cx.instances.states[i].reports))
+      check_uses(cx, cx.program.instances[i].body);
 }
 
 } // namespace tl::checker

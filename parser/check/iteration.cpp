@@ -51,6 +51,7 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
       error(cx, "SizeOverflow", span, "the distance between the ends of this range is no i64");
       return result;
     }
+    before.statements.push_back(let_variable({}, std::move(value), span)); // for the atoms in its bounds
     if (step.is_constant()) {
       int64_t by = step.constant();
       Size reach = cx.program.atoms.positive(by < 0 ? Size(0) - distance : distance, sure_facts(cx));
@@ -67,7 +68,6 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
       checked->operands.push_back(std::move(count));
       result.count = bound_size(cx, std::move(checked), "", before);
     }
-    before.statements.push_back(let_variable({}, std::move(value), span)); // for the atoms in its bounds
     result.element = [lo = type.shape[0], step](const Size& position, Span at) {
       return size_expr(lo + position * step, at);
     };

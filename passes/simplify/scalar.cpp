@@ -186,7 +186,7 @@ Result guard_holds(Edit& edit, NodeId id) {
   return {};
 }
 
-// Or the assertion just before it asks the same.
+// It is true, or the assertion just before has asked the same.
 Result assertion_holds(Edit& edit, NodeId id) {
   View v(edit, id);
   const Node* before = producer_of(v.f, v.in(0));

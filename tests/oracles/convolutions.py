@@ -1,7 +1,8 @@
 """Convolutions and their derivatives against NumPy, exactly: random sizes, strides, paddings, dilations and element types.
 
 The elements are small integers, whose sums are exact in any order. Of normally distributed elements the bits are those of the interpreter.
-Each case gives the convolution, the gradients of sum(y * r) for filters, images and biases, and a derivative of a derivative.
+Each case gives the convolution, the gradients of sum(y * r) for filters, images and biases, a derivative of a derivative, and a convolution
+of 8-bit integers of the same sizes, less their zero points.
 """
 import os
 import random
@@ -9,10 +10,12 @@ import random
 import numpy as np
 
 TYPES = {"f32": np.float32, "f64": np.float64}
-NAMES = ["y", "dw", "dx", "db", "second"]
+WHOLE = {"u8": np.uint8, "i8": np.int8}
+NAMES = ["y", "dw", "dx", "db", "second", "whole"]
 MOST = 400_000  # products of one case
 
 HEAD = """import nn
+import onnx
 fn dilated<T: float>(x: T[n, c, h, v], w: T[o, c, k, l], stride: i64, by: i64) =
   [sum(w[f, b, p, q] * x[a, b, i * stride + p * by, j * stride + q * by] for b in 0..c, p in 0..k, q in 0..l)
    for a in 0..n, f in 0..o, i in 0..(h - (k - 1) * by - 1)//stride+1, j in 0..(v - (l - 1) * by - 1)//stride+1]
@@ -22,6 +25,8 @@ fn dilated<T: float>(x: T[n, c, h, v], w: T[o, c, k, l], stride: i64, by: i64) =
 class Case:
     def __init__(self, rng, number):
         self.number, self.type = number, rng.choice(["f32", "f32", "f64"])
+        self.whole = [rng.choice(sorted(WHOLE)) for _ in range(2)]  # of images and filters
+        self.zeros = [rng.choice([None, 0, 100]), rng.choice([None, 0, 7, "each"])]
         while True:
             self.n, self.c, self.o = rng.choice([0, 1, 1, 2, 3, 5]), rng.choice([1, 1, 2, 3, 8]), rng.choice([1, 2, 5, 6, 7, 13, 20])
             self.k, self.l = rng.choice([1, 2, 3, 3, 5, 7, 9]), rng.choice([1, 2, 3, 3, 4, 5, 18])
@@ -44,7 +49,11 @@ class Case:
         some = lambda *shape: noise.integers(-2, 3, shape) if exact else noise.standard_normal(shape)
         x, w, b = some(self.n, self.c, self.h, self.v), some(self.o, self.c, self.k, self.l), some(self.o)
         r, q = some(self.n, self.o, self.rows, self.columns), some(self.n, self.c, self.h, self.v)
-        return {name: np.asarray(a).astype(TYPES[self.type]) for name, a in zip("xwbrq", (x, w, b, r, q))}
+        arrays = {name: np.asarray(a).astype(TYPES[self.type]) for name, a in zip("xwbrq", (x, w, b, r, q))}
+        whole = lambda t, *shape: noise.integers(np.iinfo(WHOLE[t]).min, np.iinfo(WHOLE[t]).max + 1, shape).astype(WHOLE[t])
+        arrays["a"], arrays["c"] = whole(self.whole[0], *x.shape), whole(self.whole[1], *w.shape)
+        arrays["z"] = whole(self.whole[1], self.o) if self.zeros[1] == "each" else np.full(self.o, self.zeros[1] or 0, WHOLE[self.whole[1]])
+        return arrays
 
     # Places of x that position (i, j) of the result sees: views of x with padding.
     def windows(self, x):
@@ -81,7 +90,9 @@ class Case:
         y = self.forward(x, w) + b[:, None, None]
         # Of sum(y * y) / 2 the gradient for x, times q, summed: <C q, C x + b> where C is the convolution by w.
         second = self.filters(q, y) + self.filters(x, self.forward(q, w))
-        return [a.astype(TYPES[self.type]) for a in (y, self.filters(x, r), self.images(w, r), r.sum((0, 2, 3)), second)]
+        a, c, z = (arrays[name].astype(np.float64) for name in "acz")
+        whole = self.forward(a - (self.zeros[0] or 0), c - z[:, None, None, None]).astype(np.int32)
+        return [a.astype(TYPES[self.type]) for a in (y, self.filters(x, r), self.images(w, r), r.sum((0, 2, 3)), second)] + [whole]
 
     def program(self):
         k, t = self.number, self.type
@@ -95,6 +106,12 @@ class Case:
         lines = [y] + lines + [f'save("y{k}.npy", y{k}(w{k}, x{k}, b{k}))',
                  f"let (dw{k}, dx{k}, db{k}) = grad(|w, x, b| sum(y{k}(w, x, b) * r{k}), argnums = (0, 1, 2))(w{k}, x{k}, b{k})",
                  f"let second{k} = grad(|w| sum(grad(|x| sum(y{k}(w, x, b{k}) ** 2) * 0.5)(x{k}) * q{k}))(w{k})"]
+        (t, s), (zero, zeros) = self.whole, self.zeros
+        lines += [f'let a{k}: {t}[_, {self.c}, {self.h}, {self.v}] = {load("a", 4)}', f'let c{k}: {s}[_, _, _, _] = {load("c", 4)}',
+                  f'let z{k}: {s}[_] = {load("z", 1)}']
+        zeros = "none" if zeros is None else f"z{k}" if zeros == "each" else f"{s}({zeros})"
+        lines.append(f'let whole{k} = onnx.conv_integer(a{k}, c{k}, {"none" if zero is None else f"{t}({zero})"}, {zeros}, '
+                     f'{self.stride}, {self.padding}, {self.by})')
         return "\n".join(lines + [f'save("{name}{k}.npy", {name}{k})' for name in NAMES[1:]])
 
 
