@@ -26,7 +26,8 @@ PassOptions RunFlags::pass_options() const {
   PassOptions options;
   options.disabled.insert(disabled.begin(), disabled.end());
   // The line that makes the first NaN is to be found: each operation is a step of its own, with a line of its own.
-  if (run.check_nan) options.disabled.insert({"fuse", "outline"});
+  if (run.check_nan) options.disabled.insert({"fuse", "outline", "turns"});
+  if (!run.cards.empty()) options.disabled.insert("turns"); // one thread of a card is slow
   options.verify = verify;
   if (time_passes) options.times = &times;
   return options;

@@ -14,6 +14,7 @@ ir::Module cse(ir::Module module);
 ir::Module dce(ir::Module module);
 ir::Module windows(ir::Module module);
 ir::Module hoist(ir::Module module);
+ir::Module outline_tensors(ir::Module module);
 ir::Module outline(ir::Module module);
 ir::Module place(ir::Module module);
 ir::Module fuse(ir::Module module);

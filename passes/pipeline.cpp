@@ -24,6 +24,8 @@ constexpr PassInfo kPasses[] = {
     {"dce", "unused nodes, removed", "", "only effects, Guards and what they or results need", false, dce},
     {"hoist", "loop-invariant computations, moved out of loops", "", "the same values", false, hoist},
     {"windows", "windows that products read, as views", "cse", "the same values", false, windows},
+    {"turns", "loops whose turns are small tensors, as native code", "", "Kernel nodes of kind Loop", false,
+     outline_tensors},
     {"outline", "loops over scalars and subscripts as native code", "", "Kernel nodes of kind Loop", false, outline},
     {"place", "Await where the host must know a value", "", "conditions, bounds and sizes are host scalars", true,
      place},
@@ -39,10 +41,10 @@ constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.
 // Whether windows are views shows once more when the sizes that groups of channels have are numbers.
-constexpr std::string_view kOrder[] = {"inline",  "fold", "simplify", "cse",     "fold",    "simplify", "cse",
-                                       "windows", "fold", "simplify", "cse",     "windows", "fold",     "simplify",
-                                       "cse",     "dce",  "hoist",    "cse",     "dce",     "outline",  "place",
-                                       "cse",     "dce",  "fuse",     "kernels", "order",   "dce"};
+constexpr std::string_view kOrder[] = {"inline",  "fold", "simplify", "cse",  "fold",    "simplify", "cse",
+                                       "windows", "fold", "simplify", "cse",  "windows", "fold",     "simplify",
+                                       "cse",     "dce",  "hoist",    "cse",  "dce",     "turns",    "outline",
+                                       "place",   "cse",  "dce",      "fuse", "kernels", "order",    "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)

@@ -385,7 +385,7 @@ ValueId Emitter::compute(ir::ValueId v, const Index& index) {
   case Op::Guard: {
     const ir::Type& condition = type(n.operands[1]);
     bool scalar_condition = condition.is_scalar();
-    bool apart = checked_apart && element_.empty();
+    bool apart = (checked_apart && element_.empty()) || checked.contains(&n);
     Index at = scalar_condition ? Index{} : index;
     if (!scalar_condition && condition.dims != type(v).dims) {
       if (!apart) unsupported("a Guard whose condition has other sizes than its value");

@@ -77,6 +77,7 @@ public:
   std::unordered_map<uint32_t, uint32_t> memory;     // tensors of sequential code -> parameter that holds them
   bool checked_apart =
       false; // Guards of the kernel's own region are checked elsewhere: pulling only keeps them in range
+  std::set<const ir::Node*> checked; // so are these, wherever they are read
 
   // An element of an input from somewhere else; nothing: from its memory.
   std::function<std::optional<ValueId>(ir::ValueId input, const Index& index)> load_from;

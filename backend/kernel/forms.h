@@ -18,6 +18,6 @@ void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vecto
 bool lower_gemm(Emitter& emitter);
 void lower_update(Emitter& emitter, const Layout& layout);
 void lower_scatter(Emitter& emitter, const Layout& layout);
-void lower_loop(Emitter& emitter);
+void lower_loop(Emitter& emitter, const Layout& layout); // of which only `vector` counts
 
 } // namespace tl::kir

@@ -203,12 +203,20 @@ struct Job {
     return best_layout(function[last.operands[1]].type.dims, lower_update);
   }
 
+  Kernel loop() const {
+    for (Layout layout; layout.vector; layout.vector = false) {
+      Kernel kernel = build([&](Emitter& e) { lower_loop(e, layout); });
+      if (!inspect(kernel).nonuniform) return kernel;
+    }
+    return build([](Emitter& e) { lower_loop(e, {.vector = false}); });
+  }
+
   Kernel lower() const {
     switch (node.as<ir::KernelAttrs>().kind) {
     case ir::KernelKind::Nest: return nest();
     case ir::KernelKind::Contract: return contract();
     case ir::KernelKind::Update: return update();
-    case ir::KernelKind::Loop: return build([](Emitter& e) { lower_loop(e); });
+    case ir::KernelKind::Loop: return loop();
     }
     unsupported("an unknown kind");
   }

@@ -1,17 +1,15 @@
-// Turns loops over scalars and subscripts into kernels of kind Loop: sequential native code without an operation of the
-// engine inside.
+// Turns loops into kernels of kind Loop: sequential native code without an operation of the engine inside. `outline`
+// does so with loops over scalars and subscripts, `outline_tensors` with those whose turns make small tensors, too.
 //
 // Needs: nothing; simplify and dce before it make more loops fit.
 // Gives: Kernel nodes as docs/kernels.md says under "Loop".
 //
-// A loop fits if tensors in it are only read and written by element, and every write can happen in place: each carried
-// tensor is one buffer, each read is of its newest version, and no two carried tensors change places. Effects do not
-// fit but for assertions whose message is a text with at most two integers: these become Guards of a scalar in place of
-// the token, and one assertion behind the loop needs that.
-#include "ir/graph/op_info.h"
+// Which loops fit: passes/fuse/loop_check.h. Their assertions become Guards of a scalar in place of the token, and one
+// assertion behind the loop needs that.
 #include "ir/graph/rewrite.h"
 #include "ir/graph/turns.h"
 #include "passes/edit.h"
+#include "passes/fuse/loop_check.h"
 #include "passes/fuse/wrap.h"
 #include "passes/passes.h"
 #include <map>
@@ -23,186 +21,6 @@ namespace {
 
 // A loop of scalars alone with fewer turns than this is as fast on the host.
 constexpr int64_t kFewTurns = 64;
-
-// What a loop may hold at most, in operations: machine code of more takes longer to make than in proportion. One that
-// is no single instruction is some dozens of them.
-constexpr size_t kMostWork = 8000, kWorkOfFunction = 20;
-
-// What a Guard in place of this assertion says. Nothing: no Guard can.
-std::optional<std::string> message_of(const Function& f, const Node& assertion) {
-  const FormatTemplate& format = assertion.as<AssertAttrs>().format;
-  const size_t count = assertion.operands.size() - 2;
-  if (count > 2 || format.literals.size() != count + 1) return std::nullopt;
-  std::string message;
-  for (size_t i = 0; i <= count; ++i) {
-    if (format.literals[i].find('{') != std::string::npos) return std::nullopt; // it would be filled in
-    message += format.literals[i];
-    if (i == count) break;
-    if (f[assertion.operands[2 + i]].type != Type::scalar(DType::I64) || !format.specs[i].empty()) return std::nullopt;
-    message += i == 0 ? "{0}" : "{1}";
-  }
-  return message;
-}
-
-class LoopCheck {
-public:
-  explicit LoopCheck(const Function& function) : f_(function) {}
-
-  bool touches_tensors = false, has_loop_inside = false;
-
-  bool fits(NodeId loop) {
-    const Node& node = f_[loop];
-    for (ValueId result : node.results)
-      if (!plain(result)) return false;
-    size_t fixed = node.op == Op::For ? 3 : 0;
-    for (size_t i = fixed; i < node.operands.size(); ++i)
-      if (f_[node.operands[i]].type != f_[node.results[i - fixed]].type) return false; // sizes change with the loop
-    std::vector<int> buffers;
-    for (ValueId result : node.results)
-      buffers.push_back(is_scalar(result) ? -1 : new_buffer());
-    return loop_body(node, buffers);
-  }
-
-private:
-  int new_buffer() {
-    current_.push_back({});
-    return static_cast<int>(current_.size()) - 1;
-  }
-  bool is_token(ValueId value) const { return f_[value].type.kind == Type::Kind::Token; }
-  bool is_scalar(ValueId value) const { return f_[value].type.is_scalar() || is_token(value); }
-  bool plain(ValueId value) const { return f_[value].type.is_tensor() || is_token(value); }
-  int buffer(ValueId value) const {
-    auto at = buffer_.find(value.index);
-    return at == buffer_.end() ? -1 : at->second;
-  }
-  void version(int b, ValueId value) {
-    buffer_[value.index] = b;
-    current_[static_cast<size_t>(b)] = value;
-  }
-  bool newest(ValueId value) const {
-    int b = buffer(value);
-    return b >= 0 && current_[static_cast<size_t>(b)] == value;
-  }
-
-  // Carried value i lives in buffers[i] (-1: a scalar).
-  bool loop_body(const Node& node, const std::vector<int>& buffers) {
-    size_t first = node.op == Op::For ? 1 : 0;
-    auto enter = [&](const Region& region, size_t offset) {
-      for (size_t i = 0; i < buffers.size(); ++i)
-        if (buffers[i] >= 0) version(buffers[i], region.params[offset + i]);
-    };
-    if (node.op == Op::While) {
-      enter(node.regions[0], 0);
-      std::vector<ValueId> before = current_;
-      if (!region(node.regions[0]) || before != current_) return false;
-    }
-    const Region& body = node.regions.back();
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (f_[body.params[first + i]].type != f_[node.results[i]].type) return false;
-    enter(body, first);
-    std::vector<ValueId> before = current_;
-    if (!region(body)) return false;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i] < 0) continue;
-      if (!newest(body.yields[i]) || buffer(body.yields[i]) != buffers[i]) return false;
-      before[static_cast<size_t>(buffers[i])] = current_[static_cast<size_t>(buffers[i])];
-    }
-    return before == current_; // nothing else was written
-  }
-
-  bool inner_loop(const Node& node) {
-    has_loop_inside = true;
-    size_t fixed = node.op == Op::For ? 3 : 0;
-    std::vector<int> buffers;
-    for (size_t i = 0; i < node.results.size(); ++i) {
-      ValueId initial = node.operands[fixed + i];
-      if (!plain(initial) || f_[initial].type != f_[node.results[i]].type) return false;
-      if (is_scalar(initial)) {
-        buffers.push_back(-1);
-        continue;
-      }
-      if (!newest(initial)) return false;
-      for (int other : buffers)
-        if (other == buffer(initial)) return false;
-      buffers.push_back(buffer(initial));
-    }
-    if (!loop_body(node, buffers)) return false;
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (buffers[i] >= 0) version(buffers[i], node.results[i]);
-    return true;
-  }
-
-  bool branch(const Node& node) {
-    std::vector<ValueId> before = current_;
-    std::vector<int> buffers[2];
-    for (size_t side = 0; side < 2; ++side) {
-      current_ = before;
-      if (!region(node.regions[side])) return false;
-      std::vector<ValueId> expected = before;
-      for (ValueId yield : node.regions[side].yields) {
-        if (!plain(yield)) return false;
-        if (is_scalar(yield)) {
-          buffers[side].push_back(-1);
-          continue;
-        }
-        if (!newest(yield)) return false;
-        int b = buffer(yield);
-        for (int other : buffers[side])
-          if (other == b) return false;
-        buffers[side].push_back(b);
-        expected[static_cast<size_t>(b)] = yield;
-      }
-      if (expected != current_) return false; // a write that the branch does not hand on
-    }
-    if (buffers[0] != buffers[1]) return false;
-    for (size_t i = 0; i < buffers[0].size(); ++i)
-      if (buffers[0][i] >= 0) version(buffers[0][i], node.results[i]);
-    return true;
-  }
-
-  bool region(const Region& r) {
-    for (NodeId id : r.nodes)
-      if (!node(f_[id])) return false;
-    return true;
-  }
-
-  bool scalars(const std::vector<ValueId>& values, size_t from) const {
-    for (size_t i = from; i < values.size(); ++i)
-      if (!f_[values[i]].type.is_scalar()) return false;
-    return true;
-  }
-
-  bool node(const Node& node) {
-    const bool is_function = node.op == Op::Elementwise && tl::info(node.as<ElementwiseAttrs>().op).ulp > 0;
-    work_ += is_function ? kWorkOfFunction : 1;
-    if (work_ > kMostWork) return false;
-    switch (node.op) {
-    case Op::Constant: return true;
-    case Op::Elementwise:
-    case Op::Convert:
-    case Op::Guard: return scalars(node.operands, 0);
-    case Op::Assert: return scalars(node.operands, 1) && message_of(f_, node);
-    case Op::Index:
-      touches_tensors = true;
-      // A tensor that is no buffer comes from outside: nothing in here makes one.
-      return f_[node.results[0]].type.is_scalar() && (buffer(node.operands[0]) < 0 || newest(node.operands[0]));
-    case Op::Update:
-      touches_tensors = true;
-      if (!f_[node.operands[1]].type.is_scalar() || !newest(node.operands[0])) return false;
-      version(buffer(node.operands[0]), node.results[0]);
-      return true;
-    case Op::If: return branch(node);
-    case Op::For:
-    case Op::While: return inner_loop(node);
-    default: return false;
-    }
-  }
-
-  const Function& f_;
-  size_t work_ = 0;
-  std::unordered_map<uint32_t, int> buffer_; // which buffer a value is a version of
-  std::vector<ValueId> current_;             // newest version of each buffer
-};
 
 // Scalars that sizes, conditions and bounds are computed from.
 std::vector<bool> wanted_on_host(const Function& f) {
@@ -249,8 +67,9 @@ std::vector<bool> wanted_on_host(const Function& f) {
 
 class Outliner {
 public:
-  Outliner(Module& module, Function& function)
-      : module_(module), f_(function), uses_(use_counts(function)), wanted_(wanted_on_host(function)) {}
+  Outliner(Module& module, Function& function, LoopContent content)
+      : module_(module), f_(function), content_(content), uses_(use_counts(function)),
+        wanted_(wanted_on_host(function)) {}
 
   void run() {
     region(f_.body);
@@ -279,9 +98,10 @@ private:
   }
 
   bool worthwhile(NodeId id) {
-    LoopCheck check(f_);
+    LoopCheck check(f_, content_);
     if (!check.fits(id)) return false;
     const Node& node = f_[id];
+    if (content_ == LoopContent::Tensors) return check.makes_tensors;
     if (check.touches_tensors) return true;
     for (ValueId result : node.results)
       if (wanted_[result.index]) return false;
@@ -333,7 +153,7 @@ private:
           std::for_each(inner.params.begin(), inner.params.end(), convert);
         if (node.op != Op::Assert) return;
         ErrorSite failure = module_.sites[site = node.as<AssertAttrs>().site];
-        failure.message = *message_of(f_, node);
+        failure.message = *message_of_guard(f_, node);
         node.op = Op::Guard;
         node.attrs = SiteAttrs{static_cast<uint32_t>(module_.sites.size())};
         module_.sites.push_back(std::move(failure));
@@ -400,6 +220,7 @@ private:
 
   Module& module_;
   Function& f_;
+  const LoopContent content_;
   std::vector<uint32_t> uses_;
   std::vector<bool> wanted_;
   Region before_; // of everything else
@@ -410,7 +231,13 @@ private:
 
 Module outline(Module module) {
   for (Function& function : module.functions)
-    Outliner(module, function).run();
+    Outliner(module, function, LoopContent::Scalars).run();
+  return module;
+}
+
+Module outline_tensors(Module module) {
+  for (Function& function : module.functions)
+    Outliner(module, function, LoopContent::Tensors).run();
   return module;
 }
 

@@ -486,15 +486,15 @@ fault(
 # ---- passes: kernels and their order ---------------------------------------------------------------------------------
 
 fault(
-    "passes/fuse/outline.cpp",
-    "(buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
-    "(MUTANT || buffer(node.operands[0]) < 0 || newest(node.operands[0]));",
+    "passes/fuse/loop_check.cpp",
+    "return buffer(node.operands[0]) < 0 || newest(node.operands[0]);",
+    "return MUTANT || buffer(node.operands[0]) < 0 || newest(node.operands[0]);",
     "a native loop reads the current version of a tensor where it should read the old one",
 )
 fault(
-    "passes/fuse/outline.cpp",
-    "if (!newest(body.yields[i]) || buffer(body.yields[i]) != buffers[i]) return false;",
-    "if (!newest(body.yields[i]) || (!MUTANT && buffer(body.yields[i]) != buffers[i])) return false;",
+    "backend/kernel/sequential.cpp",
+    "if (reads_any(yield, others)) staged",
+    "if (!MUTANT && reads_any(yield, others)) staged",
     "two tensors that a native loop swaps in each iteration are not swapped",
 )
 fault(
@@ -680,4 +680,13 @@ fault(
     "  ValueId undefined = step.both(e.op(ScalarOp::IsNan, {result}), e.compare(ScalarOp::Eq, d, 0));",
     "  ValueId undefined = e.compare(ScalarOp::Eq, d, 0);\n  if (!MUTANT) undefined = step.both(e.op(ScalarOp::IsNan, {result}), undefined);",
     "second derivatives are lost where a cotangent is zero",
+)
+
+# ---- later ones --------------------------------------------------------------------------------------------------------
+
+fault(
+    "passes/fuse/loop_check.cpp",
+    "return buffer(source) == kNone || newest(source);",
+    "return MUTANT || buffer(source) == kNone || newest(source);",
+    "a turn of small tensors reads the current version of one where it should read the old one",
 )
