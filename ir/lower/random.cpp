@@ -85,6 +85,8 @@ ValueId FunctionLowerer::randint(const typed::Expr& e, ValueId key, ValueId lo, 
   hi = convert_index(hi);
   uint32_t s = site("InvalidRange", "no integers from {0} to {1}", e.span);
   lo = guard(lo, scalar(ScalarOp::Lt, {lo, hi}), s, {lo, hi}, e.span);
+  uint32_t wide = site("InvalidRange", "there are more integers from {0} to {1} than an i64 counts", e.span);
+  lo = guard(lo, scalar(ScalarOp::Gt, {scalar(ScalarOp::Sub, {hi, lo}), i64(0)}), wide, {lo, hi}, e.span);
   auto two = [&](ScalarOp op, ValueId a, ValueId b) { return elementwise(op, {a, b}, shape, at); };
   ValueId first = two(ScalarOp::Mul, positions(e, at), i64(2));
   ValueId high = elementwise(ScalarOp::KeyBits, {key, first}, shape, at);

@@ -1,5 +1,6 @@
 #include "passes/derive/partials.h"
 #include <numbers>
+#include <numeric>
 
 namespace tl {
 using namespace ir;
@@ -40,10 +41,12 @@ struct Step {
 };
 
 ValueId power(const Step& s) {
-  if (s.i == 0) { // x ** 0 is flat everywhere
+  if (s.i == 0) { // x ** 0 is flat everywhere, but at other y it is not: only what is no number is left out
     ValueId less_one = s.op(ScalarOp::Sub, {s.x[1], s.e.number(s.e.type(s.x[1]).dtype, 1)});
-    ValueId slope = s.times(s.e.mul(s.x[1], s.op(ScalarOp::Pow, {s.x[0], less_one})));
-    return s.e.where(s.e.compare(ScalarOp::Eq, s.x[1], 0), s.zero(slope), slope);
+    ValueId factor = s.op(ScalarOp::Pow, {s.x[0], less_one});
+    ValueId slope = s.times(s.e.mul(s.x[1], factor));
+    ValueId endless = s.op(ScalarOp::Not, {s.op(ScalarOp::IsFinite, {factor})});
+    return s.e.where(s.both(s.e.compare(ScalarOp::Eq, s.x[1], 0), endless), s.zero(slope), slope);
   }
   // 0 ** y is flat for y > 0
   ValueId flat = s.both(s.e.compare(ScalarOp::Eq, s.x[0], 0), s.e.compare(ScalarOp::Ge, s.x[1], 0));
@@ -176,17 +179,44 @@ ValueId scaled_partial(Emit& e, ScalarOp op, std::span<const ValueId> x, ValueId
   return e.where(undefined, step.zero(result), result);
 }
 
-ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes) {
+// What comes before an element times what comes behind it: without a division it is right, and so are its derivatives,
+// where elements are 0.
+static ValueId products_around(Emit& e, ValueId x, const std::vector<int64_t>& axes) {
   const std::vector<Dim> shape = e.dims(x);
-  const std::vector<int64_t> kept = other_axes(shape.size(), axes);
-  auto spread = [&](ValueId v) { return e.broadcast(v, kept, shape); };
-  // Without zeros the product over x; with one of them, only at its place, what is left.
-  ValueId zero = e.compare(ScalarOp::Eq, x, 0);
-  ValueId others = e.reduce(ReduceOp::Prod, e.where(zero, e.number(e.type(x).dtype, 1), x), axes);
-  ValueId zeros = spread(e.reduce(ReduceOp::Sum, e.convert(zero, DType::I64), axes));
-  ValueId without = e.where(e.compare(ScalarOp::Eq, zeros, 0), e.div(spread(others), x), 0);
-  ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});
-  return e.where(one, spread(others), without);
+  // The reduced axes as one, behind the others.
+  std::vector<int64_t> order = other_axes(shape.size(), axes);
+  const auto last = static_cast<int64_t>(order.size());
+  order.insert(order.end(), axes.begin(), axes.end());
+  const ValueId behind = e.transpose(x, order);
+  const std::vector<Dim> apart = e.dims(behind);
+  std::vector<Dim> rows(apart.begin(), apart.begin() + last);
+  rows.push_back(e.product({apart.begin() + last, apart.end()}));
+  const ValueId y = e.reshape(behind, rows);
+  const ValueId position = e.iota(rows.back()), one = e.number(e.type(x).dtype, 1);
+  const ValueId is_first = e.broadcast(e.compare(ScalarOp::Eq, position, 0), {last}, rows);
+  const ValueId earlier = e.op(ScalarOp::Max, {e.sub(position, e.i64(1)), e.i64(0)});
+  auto before = [&](ValueId v) {
+    return e.where(is_first, one, e.gather(e.scan(ReduceOp::Prod, v, last), earlier, last));
+  };
+  const ValueId others = e.mul(before(y), e.flip(before(e.flip(y, last)), last));
+  return e.transpose(e.reshape(others, apart), inverse(order));
+}
+
+ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes) {
+  const Type t = e.type(x);
+  if (axes.empty()) return e.filled(t, 1);
+  std::vector<int64_t> all(t.dims.size());
+  std::iota(all.begin(), all.end(), 0);
+  const ValueId zeros = e.reduce(ReduceOp::Any, e.compare(ScalarOp::Eq, x, 0), all);
+  std::vector<Region> sides(2);
+  Emit with(e.builder().module(), e.function(), sides[0], e.loc());
+  sides[0].yields = {products_around(with, x, axes)};
+  Emit without(e.builder().module(), e.function(), sides[1], e.loc());
+  const ValueId product = without.reduce(ReduceOp::Prod, x, axes);
+  const ValueId spread = without.broadcast(product, other_axes(t.dims.size(), axes), t.dims);
+  sides[1].yields = {without.div(spread, x)};
+  const NodeId chosen = e.builder().node(Op::If, {zeros}, {t}, {}, e.loc(), std::move(sides));
+  return e.function()[chosen].results[0];
 }
 
 ValueId is_first_extreme(Emit& e, ReduceOp op, ValueId x, ValueId mask, const std::vector<int64_t>& axes) {
