@@ -170,6 +170,8 @@ private:
   // last axis is that of the columns pays.
   void turn_factors(const ir::Region& region) {
     if (!is_vector_) return;
+    std::set<uint32_t> along; // of which others take the columns as they lie
+    std::vector<std::pair<ir::ValueId, size_t>> across;
     ir::walk(e_.function, region, [&](ir::NodeId id) {
       const ir::Node& n = e_.function[id];
       if (n.op != ir::Op::Contract || !sequence_.is_kept(n.results[0])) return;
@@ -185,12 +187,17 @@ private:
             n.operands[k], map,
             [&](ir::ValueId input, const Emitter::AxisMap& axes) {
               auto lanes = std::find(axes.begin(), axes.end(), std::optional<size_t>(kept.size() - 1));
-              if (lanes != axes.end() && lanes + 1 != axes.end())
-                turn(input, static_cast<size_t>(lanes - axes.begin()));
+              if (lanes == axes.end()) return;
+              if (lanes + 1 == axes.end())
+                along.insert(input.index);
+              else
+                across.emplace_back(input, static_cast<size_t>(lanes - axes.begin()));
             },
             seen);
       }
     });
+    for (const auto& [input, axis] : across)
+      if (!along.contains(input.index)) turn(input, axis);
     e_.load_from = [&](ir::ValueId input, const Index& index) -> std::optional<ValueId> {
       auto at = turned_.find(input.index);
       if (at == turned_.end()) return std::nullopt;
@@ -203,11 +210,11 @@ private:
     return axes;
   }
   void turn(ir::ValueId input, size_t axis) {
-    constexpr int64_t kMost = 65536; // elements
+    constexpr int64_t kMost = 65536; // elements; where the sizes are not known, there are few
     const std::vector<ir::Dim>& dims = e_.type(input).dims;
     int64_t count = 1;
     for (const ir::Dim& dim : dims)
-      count = dim.is_constant() && dim.constant <= kMost && count <= kMost ? count * dim.constant : kMost + 1;
+      if (dim.is_constant()) count = std::min(count, kMost + 1) * std::min(dim.constant, kMost + 1);
     if (count > kMost || e_.inside(input) || turned_.contains(input.index)) return;
     const uint32_t param = workspace(e_.type(input), "turned");
     const std::vector<ir::Dim> to = permuted(dims, axis);

@@ -2,8 +2,6 @@
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include <algorithm>
-#include <cmath>
-#include <set>
 
 namespace tl {
 using namespace ir;
@@ -13,11 +11,40 @@ namespace {
 // is no single instruction is some dozens of them, and one of tensors a loop.
 constexpr size_t kMostWork = 8000, kWorkOfFunction = 20, kWorkOfTensor = 40;
 
-// What one tensor operation of a turn may take at most, in operations on an element. To issue one takes the engine a
-// microsecond, and others of the same loop wait for it.
-constexpr double kSmall = 8192, kOfFunction = 8, kUnknownTurns = 64;
+constexpr double kOfFunction = 8, kUnknownTurns = 64; // operations
 
-constexpr double kTooMuch = 1e18;
+Work operations(double count) { return {{{}, count}}; }
+
+Work elements(const std::vector<Dim>& dims) {
+  double count = 1;
+  std::vector<ValueId> sizes;
+  for (const Dim& dim : dims) {
+    if (dim.is_constant())
+      count *= static_cast<double>(dim.constant);
+    else
+      sizes.push_back(dim.value);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return {{std::move(sizes), count}};
+}
+
+Work operator+(Work a, const Work& b) {
+  for (const auto& [sizes, factor] : b)
+    a[sizes] += factor;
+  return a;
+}
+
+Work operator*(const Work& a, const Work& b) {
+  Work result;
+  for (const auto& [some, x] : a)
+    for (const auto& [more, y] : b) {
+      std::vector<ValueId> sizes = some;
+      sizes.insert(sizes.end(), more.begin(), more.end());
+      std::sort(sizes.begin(), sizes.end());
+      result[std::move(sizes)] += x * y;
+    }
+  return result;
+}
 
 } // namespace
 
@@ -90,51 +117,52 @@ bool LoopCheck::reads(ValueId value) const {
 }
 
 bool LoopCheck::make(ValueId value) {
-  if (!is_small(f_[value].type)) return false;
   makes_tensors = true;
   work_ += kWorkOfTensor;
   return reads(value) && affordable(elements(f_[value].type.dims) * pulled(value));
 }
 
-bool LoopCheck::is_small(const Type& type) const { return elements(type.dims) <= kSmall; }
-
-double LoopCheck::elements(const std::vector<Dim>& dims) const {
-  double count = 1;
-  for (const Dim& dim : dims)
-    count *= dim.is_constant() ? static_cast<double>(dim.constant) : kTooMuch;
-  return count;
+bool LoopCheck::affordable(const Work& work) {
+  for (const auto& [sizes, factor] : work) {
+    if (factor > kSmallWork) return false;
+    for (ValueId size : sizes)
+      if (sequence_->is_inside(size)) return false;
+  }
+  if (work.size() > 1 || !work.begin()->first.empty()) limits.insert(work);
+  return true;
 }
 
-bool LoopCheck::affordable(double operations) { return operations <= kSmall; }
-
-double LoopCheck::pulled(ValueId value) const {
+Work LoopCheck::pulled(ValueId value) const {
   const NodeId producer = f_[value].producer;
   if (f_[value].type.is_scalar() || !sequence_->is_inside(value) || !producer.valid() || buffer(value) != kNone)
-    return 1;
+    return operations(1);
   const Node& node = f_[producer];
-  double cost = 0;
+  Work work;
   switch (node.op) {
-  case Op::Elementwise: cost = tl::info(node.as<ElementwiseAttrs>().op).ulp > 0 ? kOfFunction : 1; break;
+  case Op::Elementwise: work = operations(tl::info(node.as<ElementwiseAttrs>().op).ulp > 0 ? kOfFunction : 1); break;
   case Op::Map: return body(node.regions[0]);
   case Op::Reduce:
-  case Op::Contract: return fold(node) / std::max(1.0, elements(f_[value].type.dims));
+  case Op::Contract: return fold(node);
   case Op::Guard: return pulled(node.operands[0]);
-  case Op::Concat: cost = static_cast<double>(node.operands.size()); break;
+  case Op::Concat: work = operations(static_cast<double>(node.operands.size())); break;
   case Op::Pad:
-  case Op::Gather: cost = 2; break;
-  default: break;
+  case Op::Gather: work = operations(2); break;
+  default: work = operations(0); break;
   }
   for (ValueId operand : node.operands)
-    if (!f_[operand].type.is_scalar()) cost += pulled(operand);
-  return cost;
+    if (!f_[operand].type.is_scalar()) work = work + pulled(operand);
+  return work;
 }
 
-double LoopCheck::fold(const Node& node) const {
+Work LoopCheck::fold(const Node& node) const {
   if (node.op == Op::Reduce) {
-    double cost = 0;
+    Work work;
     for (ValueId operand : node.operands)
-      cost += pulled(operand);
-    return elements(f_[node.operands[0]].type.dims) * cost;
+      work = work + pulled(operand);
+    std::vector<Dim> dims;
+    for (int64_t axis : node.as<ReduceAttrs>().axes)
+      dims.push_back(f_[node.operands[0]].type.dims[static_cast<size_t>(axis)]);
+    return elements(dims) * work;
   }
   const ContractAttrs& labels = node.as<ContractAttrs>();
   std::map<int64_t, Dim> dims;
@@ -142,35 +170,37 @@ double LoopCheck::fold(const Node& node) const {
     dims[labels.lhs[i]] = f_[node.operands[0]].type.dims[i];
   for (size_t i = 0; i < labels.rhs.size(); ++i)
     dims[labels.rhs[i]] = f_[node.operands[1]].type.dims[i];
-  std::vector<Dim> all;
+  std::vector<Dim> summed;
   for (const auto& [label, dim] : dims)
-    all.push_back(dim);
-  return elements(all) * (pulled(node.operands[0]) + pulled(node.operands[1])) / 2;
+    if (std::find(labels.result.begin(), labels.result.end(), label) == labels.result.end()) summed.push_back(dim);
+  return elements(summed) * operations(0.5) * (pulled(node.operands[0]) + pulled(node.operands[1]));
 }
 
 // Of an element of a comprehension.
-double LoopCheck::body(const Region& region) const {
-  double cost = 0;
+Work LoopCheck::body(const Region& region) const {
+  Work work = operations(0);
   for (NodeId id : region.nodes) {
     const Node& node = f_[id];
     switch (node.op) {
-    case Op::Elementwise: cost += tl::info(node.as<ElementwiseAttrs>().op).ulp > 0 ? kOfFunction : 1; break;
+    case Op::Elementwise:
+      work = work + operations(tl::info(node.as<ElementwiseAttrs>().op).ulp > 0 ? kOfFunction : 1);
+      break;
     case Op::Map: break; // where it is read
     case Op::Reduce: {
       const NodeId inner = f_[node.operands[0]].producer;
       const bool is_map = inner.valid() && f_[inner].op == Op::Map;
-      cost +=
-          elements(f_[node.operands[0]].type.dims) * (is_map ? body(f_[inner].regions[0]) : pulled(node.operands[0]));
+      work = work + elements(f_[node.operands[0]].type.dims) *
+                        (is_map ? body(f_[inner].regions[0]) : pulled(node.operands[0]));
       break;
     }
-    case Op::Contract: cost += fold(node); break;
-    case Op::If: cost += body(node.regions[0]) + body(node.regions[1]); break;
+    case Op::Contract: work = work + fold(node); break;
+    case Op::If: work = work + body(node.regions[0]) + body(node.regions[1]); break;
     case Op::For:
-    case Op::While: cost += kUnknownTurns * body(node.regions.back()); break;
-    default: cost += 1; break;
+    case Op::While: work = work + operations(kUnknownTurns) * body(node.regions.back()); break;
+    default: work = work + operations(1); break;
     }
   }
-  return cost;
+  return work;
 }
 
 // --- regions
@@ -259,7 +289,7 @@ bool LoopCheck::branch(const Node& node) {
         continue;
       }
       if (!in_place[i]) {
-        if (!is_small(f_[node.results[i]].type) || !make(yield)) return false;
+        if (!affordable(elements(f_[node.results[i]].type.dims)) || !make(yield)) return false;
         buffers[side].push_back(kNone);
         continue;
       }
@@ -364,7 +394,7 @@ bool LoopCheck::tensor(NodeId id) {
   case Op::Contract:
     for (ValueId operand : node.operands)
       if (!reads(operand)) return false;
-    if (!affordable(fold(node))) return false;
+    if (!affordable(elements(f_[node.results[0]].type.dims) * fold(node))) return false;
     work_ += kWorkOfTensor;
     break;
   case Op::Guard:

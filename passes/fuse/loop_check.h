@@ -10,6 +10,7 @@
 #include "passes/fuse/sequence.h"
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace tl {
@@ -19,6 +20,13 @@ std::optional<std::string> message_of_guard(const ir::Function& function, const 
 
 enum class LoopContent : uint8_t { Scalars, Tensors };
 
+// How many operations something takes: a sum of products of a number and of sizes that only the run knows, by these.
+using Work = std::map<std::vector<ir::ValueId>, double>;
+
+// What one tensor operation of a turn may take at most, in operations on an element. To issue one takes the engine a
+// microsecond, and others of the same loop wait for it.
+constexpr double kSmallWork = 8192;
+
 class LoopCheck {
 public:
   LoopCheck(const ir::Function& function, LoopContent content)
@@ -26,6 +34,7 @@ public:
 
   bool touches_tensors = false, has_loop_inside = false;
   bool makes_tensors = false; // or reads more than an element of one
+  std::set<Work> limits;      // the loop fits if each of these is at most kSmallWork when it runs
 
   bool fits(ir::NodeId loop);
 
@@ -51,12 +60,10 @@ private:
 
   bool reads(ir::ValueId value) const; // can it be read here?
   bool make(ir::ValueId value);        // memory of its own for a tensor that is read here
-  bool is_small(const ir::Type& type) const;
-  double pulled(ir::ValueId value) const; // operations for an element
-  double elements(const std::vector<ir::Dim>& dims) const;
-  double fold(const ir::Node& node) const; // of a Reduce or Contract, all of it
-  double body(const ir::Region& region) const;
-  bool affordable(double operations);
+  Work pulled(ir::ValueId value) const;  // of an element
+  Work fold(const ir::Node& node) const; // of a Reduce or Contract, all of it
+  Work body(const ir::Region& region) const;
+  bool affordable(const Work& work);
 
   const ir::Function& f_;
   const bool tensors_;

@@ -81,27 +81,98 @@ private:
     for (size_t at = 0; at < r.nodes.size(); ++at) {
       const NodeId id = r.nodes[at];
       Op op = f_[id].op;
-      if ((op == Op::For || op == Op::While) && worthwhile(id)) {
+      std::set<Work> limits;
+      const bool fits = (op == Op::For || op == Op::While) && worthwhile(id, limits);
+      if (fits && !limits.empty()) {
+        const Region before = choose(id, limits);
+        r.nodes[at] = before.nodes.back();
+        r.nodes.insert(r.nodes.begin() + static_cast<std::ptrdiff_t>(at), before.nodes.begin(), before.nodes.end() - 1);
+        at += before.nodes.size() - 1;
+        continue;
+      }
+      if (fits) {
         const Region behind = without_effects(id);
         r.nodes[at] = outline(id);
         r.nodes.insert(r.nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1, behind.nodes.begin(), behind.nodes.end());
         at += behind.nodes.size();
         continue;
       }
-      if (op != Op::For && op != Op::While && op != Op::If) continue;
-      for (size_t i = 0; i < f_[id].regions.size(); ++i) {
-        Region inner = std::move(f_[id].regions[i]);
-        region(inner);
-        f_[id].regions[i] = std::move(inner);
-      }
+      if (op == Op::For || op == Op::While || op == Op::If) inside(id);
     }
   }
 
-  bool worthwhile(NodeId id) {
+  void inside(NodeId id) {
+    for (size_t i = 0; i < f_[id].regions.size(); ++i) {
+      Region inner = std::move(f_[id].regions[i]);
+      region(inner);
+      f_[id].regions[i] = std::move(inner);
+    }
+  }
+
+  // An If in place of a loop that fits where its sizes turn out to be small: the loop as a kernel, or as it is. What
+  // computes the condition, and then the If.
+  Region choose(NodeId loop, const std::set<Work>& limits) {
+    Region before, sides[2];
+    const LocId loc = f_[loop].loc;
+    Builder into(module_, f_, before);
+    const Type number = Type::scalar(DType::F64), truth = Type::scalar(DType::Bool);
+    auto one = [&](ScalarOp op, ValueId a, ValueId b, const Type& type) {
+      return into.one(Op::Elementwise, {a, b}, type, ElementwiseAttrs{op}, loc);
+    };
+    ValueId small;
+    for (const Work& work : limits) {
+      ValueId sum;
+      for (const auto& [sizes, factor] : work) {
+        ValueId product = into.constant(DType::F64, Scalar::of(factor));
+        for (ValueId size : sizes)
+          product = one(ScalarOp::Mul, product, into.one(Op::Convert, {size}, number, {}, loc), number);
+        sum = sum.valid() ? one(ScalarOp::Add, sum, product, number) : product;
+      }
+      const ValueId fits = one(ScalarOp::Le, sum, into.constant(DType::F64, Scalar::of(kSmallWork)), truth);
+      small = small.valid() ? one(ScalarOp::And, small, fits, truth) : fits;
+    }
+    Builder copy(module_, f_, sides[0]);
+    const NodeId copied = Cloner(module_, f_, f_).clone(loop, copy);
+    uses_.resize(f_.values.size(), 1);
+    sides[0].yields = f_[copied].results;
+    sides[0].nodes = {outline(copied)};
+    std::vector<Type> types;
+    const std::vector<ValueId> outer = f_[loop].results;
+    for (size_t k = 0; k < f_[loop].results.size(); ++k) {
+      const ValueId result = f_[loop].results[k];
+      types.push_back(f_[result].type);
+      Value own = f_[result];
+      f_.values.push_back(std::move(own));
+      f_[loop].results[k] = {static_cast<uint32_t>(f_.values.size() - 1)};
+      sides[1].yields.push_back(f_[loop].results[k]);
+    }
+    sides[1].nodes = {loop};
+    uses_.resize(f_.values.size(), 1);
+    wanted_.resize(f_.values.size());
+    inside(loop);
+    std::vector<Region> regions;
+    for (Region& side : sides)
+      regions.push_back(std::move(side));
+    const NodeId chosen = Builder(module_, f_, before).node(Op::If, {small}, std::move(types), {}, loc, std::move(regions));
+    f_[chosen].results = outer;
+    for (size_t k = 0; k < outer.size(); ++k) {
+      f_[outer[k]].producer = chosen;
+      f_[outer[k]].result = static_cast<uint32_t>(k);
+    }
+    return before;
+  }
+
+  // `limits`: on what that depends when it runs.
+  bool worthwhile(NodeId id, std::set<Work>& limits) {
     LoopCheck check(f_, content_);
     if (!check.fits(id)) return false;
     const Node& node = f_[id];
-    if (content_ == LoopContent::Tensors) return check.makes_tensors;
+    if (content_ == LoopContent::Tensors) {
+      limits = check.limits;
+      auto is_token = [&](ValueId value) { return f_[value].type.kind == Type::Kind::Token; };
+      if (!limits.empty() && std::any_of(node.results.begin(), node.results.end(), is_token)) return false;
+      return check.makes_tensors;
+    }
     if (check.touches_tensors) return true;
     for (ValueId result : node.results)
       if (wanted_[result.index]) return false;

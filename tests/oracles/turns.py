@@ -21,6 +21,8 @@ class Maker:
         self.rng, self.number = rng, number
         self.n, self.k = rng.choice(SIZES), rng.choice(SIZES)
         self.turns = rng.choice([1, 2, 3, 7, 20])
+        self.open = rng.random() < 0.5  # are the sizes known only when it runs?
+        self.size = ("n", "k") if self.open else (self.n, self.k)  # as tl has them
         self.names = 0
         self.scope = {"v": ["p", "q"], "m": ["g", "h"], "s": ["x", "y"]}  # what may be assigned: vectors, matrices, scalars
         self.fixed = {"v": ["a"], "m": ["b"], "s": []}  # what may not
@@ -58,6 +60,7 @@ class Maker:
 
     def vector(self, depth):
         rng, n, k = self.rng, self.n, self.k
+        N, K = self.size
         v, m = self.expr("v", depth - 1), self.expr("m", depth - 1)
         j = self.index(k)
         cut = rng.randrange(n + 1)
@@ -69,19 +72,21 @@ class Maker:
             lambda: (f"{m[0]}[:, {j}]", f"{m[1]}[:, {j}]"),
             lambda: (f"sum({m[0]}, axis = 1)", f"np.sum({m[1]}, axis=1)"),
             lambda: (f"max({m[0]}, axis = 1)", f"np.max({m[1]}, axis=1)"),
-            lambda: (f"[{name}[{i}] * 3 + {i} for {i} in 0..{n}]", f"np.array([{name}[{i}] * 3 + {i} for {i} in range({n})], I)"),
-            lambda: (f"[sum({m[0]}[{i}, e] * e for e in 0..{k}) for {i} in 0..{n}]", f"({m[1]} @ np.arange({k}))"),
+            lambda: (f"[{name}[{i}] * 3 + {i} for {i} in 0..{N}]", f"np.array([{name}[{i}] * 3 + {i} for {i} in range({n})], I)"),
+            lambda: (f"[sum({m[0]}[{i}, e] * e for e in 0..{K}) for {i} in 0..{N}]", f"({m[1]} @ np.arange({k}))"),
             lambda: (f"{v[0]}[order]", f"{v[1]}[order]"),
             lambda: (row, row),
         ])()
 
     def matrix(self, depth):
-        rng, n, k = self.rng, self.n, self.k
+        rng = self.rng
+        N, K = self.size
+        n, k = self.n, self.k
         v, m = self.expr("v", depth - 1), self.expr("m", depth - 1)
         i, j, name = self.name(), self.name(), self.any_of("v")
         return rng.choice([
             lambda: (f"{m[0]}[::-1, ::-1]", f"{m[1]}[::-1, ::-1]"),
-            lambda: (f"[{name}[{i}] * {j} - {j} for {i} in 0..{n}, {j} in 0..{k}]",
+            lambda: (f"[{name}[{i}] * {j} - {j} for {i} in 0..{N}, {j} in 0..{K}]",
                      f"np.array([[{name}[{i}] * {j} - {j} for {j} in range({k})] for {i} in range({n})], I)"),
             lambda: (f"({m[0]} + expand_dims({v[0]}, axis = 1))", f"({m[1]} + ({v[1]})[:, None])"),
             lambda: ("c.T", "c.T"),
@@ -89,7 +94,7 @@ class Maker:
         ])()
 
     def scalar(self, depth):
-        rng, n, k = self.rng, self.n, self.k
+        rng, n, k, N = self.rng, self.n, self.k, self.size[0]
         v, u, m = self.expr("v", depth - 1), self.expr("v", depth - 1), self.expr("m", depth - 1)
         i, name = self.name(), self.any_of("v")
         return rng.choice([
@@ -98,7 +103,7 @@ class Maker:
             lambda: (f"sum({v[0]})", f"np.sum({v[1]})"),
             lambda: (f"min({v[0]})", f"np.min({v[1]})"),
             lambda: (f"dot({v[0]}, {u[0]})", f"np.dot({v[1]}, {u[1]})"),
-            lambda: (f"sum({name}[{i}] * {i} for {i} in 0..{n})", f"np.dot({name}, np.arange({n}))"),
+            lambda: (f"sum({name}[{i}] * {i} for {i} in 0..{N})", f"np.dot({name}, np.arange({n}))"),
         ])()
 
     @staticmethod
@@ -199,12 +204,12 @@ class Maker:
         return [f"for {name} in 0..{count} {{", *body[0], "}"], [f"for {name} in range({count}):", *body[1]]
 
     def function(self):
-        n, k = self.n, self.k
         self.fixed["s"].append("t")
         body = self.block(2, self.budget)
         name = f"case{self.number}"
-        take = f"a: i64[{n}], b: i64[{n}, {k}], c: i64[{k}, {n}], d: i64[{k}, {k}], w: i64[{k}], X: i64[5, {n}], order: i64[{n}]"
-        tl = [f"fn {name}({take}) -> (i64[{n}], i64[{n}, {k}], i64[{n}], i64[{n}, {k}], i64, i64) {{",
+        N, K = self.size
+        take = f"a: i64[{N}], b: i64[{N}, {K}], c: i64[{K}, {N}], d: i64[{K}, {K}], w: i64[{K}], X: i64[5, {N}], order: i64[{N}]"
+        tl = [f"fn {name}({take}) -> (i64[{N}], i64[{N}, {K}], i64[{N}], i64[{N}, {K}], i64, i64) {{",
               "  var p = a\n  var q = a * 2 - 1\n  var g = b\n  var h = b - 3\n  var x = 1\n  var y = 2",
               f"  for t in 0..{self.turns} {{", *[f"  {line}" for line in body[0]], "  }", "  (p, g, q, h, x, y)", "}"]
         py = [f"def {name}(a, b, c, d, w, X, order):", "    p, q, g, h, x, y = a.copy(), a * 2 - 1, b.copy(), b - 3, I(1), I(2)",
