@@ -105,8 +105,8 @@ ValueId counted_from_start(const Function& f, const Node& node, Ranges& ranges, 
                          condition->operands[0] == node.operands[2] && constant_of(f, condition->operands[1]);
   const bool never = constant ? !constant->as<uint8_t>() : of_tensor && ranges.decided(*condition) == false;
   if (!never || !other || !other->is(ScalarOp::Add)) return {};
-  const bool of_size = other->operands[0] == node.operands[2] && sizes.contains(other->operands[1].index);
-  return of_size ? node.operands[2] : ValueId{};
+  const bool of_size = sizes.contains(other->operands[1].index) || constant_of(f, other->operands[1]);
+  return of_size && other->operands[0] == node.operands[2] ? node.operands[2] : ValueId{};
 }
 
 // The greater, or the less, of a number and a constant, if it is always the number.
