@@ -90,9 +90,8 @@ bool holds(const Function& f, const Node& node, Ranges& ranges, const Sizes& siz
   if (node.op != Op::Guard || ranges.decided(node.operands[1]) != true) return false;
   const Sizes of_value = sources_of(f, {node.operands[0]}), of_condition = sources_of(f, {node.operands[1]});
   const bool of_tensor = !f[node.operands[0]].type.is_scalar(); // which fails where its sizes do
-  return std::all_of(of_condition.begin(), of_condition.end(), [&](uint32_t value) {
-    return of_value.contains(value) || (of_tensor && sizes.contains(value));
-  });
+  return std::all_of(of_condition.begin(), of_condition.end(),
+                     [&](uint32_t value) { return of_value.contains(value) || (of_tensor && sizes.contains(value)); });
 }
 
 // Subscripts i that count from the end where they are negative, where(i < 0, i + size, i), and never are.

@@ -1,4 +1,5 @@
-// Between which numbers scalars and the elements of tensors lie, as far as the graph tells: sizes, subscripts of ranges, and the checks of both.
+// Between which numbers scalars and the elements of tensors lie, as far as the graph tells: sizes, subscripts of
+// ranges, positions, integers of few bits, and the checks of these.
 #pragma once
 #include "ir/graph/graph.h"
 #include <map>
