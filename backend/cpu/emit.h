@@ -177,6 +177,11 @@ private:
   Partial chunk_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, Partial* any_taken);
   Partial with_first(const kir::Instr& instr, Partial result, llvm::Value* begin);
   Partial along_k(const kir::Instr& instr, Partial lanes, llvm::Value* begin);
+  struct NarrowSum {
+    llvm::Type* type = nullptr; // in which the lanes of a chunk are added; null: as they are
+    bool is_signed = false;
+  };
+  NarrowSum narrow_sum(const kir::Instr& instr);
   Partial lanes_along_k(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end, llvm::Value* origin,
                         Partial* any_taken, const std::function<Partial(Partial, Partial)>& fold);
   Partial first_best(const kir::Instr& instr, llvm::Value* begin, llvm::Value* end,

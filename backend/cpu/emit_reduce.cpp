@@ -254,6 +254,18 @@ Partial Emitter::along_k(const Instr& instr, Partial lanes, Value* begin) {
   return result;
 }
 
+// A lane adds at most kSumChunk / kSumLanes elements of a chunk: so many bools fit a byte, and others twice their bits.
+Emitter::NarrowSum Emitter::narrow_sum(const Instr& instr) {
+  static_assert(kSumChunk / kSumLanes < 1 << 8);
+  if (instr.reduce != ReduceOp::Sum || instr.dtype != DType::I64) return {};
+  const Instr* convert = definition_[instr.blocks[0].yields[0].index];
+  if (!convert || convert->op != KOp::Convert) return {};
+  const DType from = kernel_.types[convert->operands[0].index];
+  if (from == DType::Bool) return {b.getInt8Ty(), false};
+  if (!is_int(from) || size_of(from) > 2) return {};
+  return {b.getIntNTy(static_cast<unsigned>(16 * size_of(from))), !is_unsigned(from)};
+}
+
 // The lanes of the elements [begin, end), at most a chunk, each folded by `fold`. Positions are only kept if there is
 // where they count from, `origin`. A fold that gives a `nan` for what has none before gets that of the lane so far.
 Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Value* origin, Partial* any_taken,
@@ -266,6 +278,8 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
   llvm::Type* narrow_index = b.getInt32Ty();
   Value* no_index = llvm::ConstantInt::get(narrow_index, std::numeric_limits<int32_t>::max());
   Partial none = identity(instr, true);
+  const NarrowSum in_few_bits = narrow_sum(instr);
+  if (in_few_bits.type) none.v = llvm::Constant::getNullValue(llvm::FixedVectorType::get(in_few_bits.type, kSumLanes));
   Values init{none.v};
   if (arg) init.push_back(splat(no_index));
   if (with_nan) init.push_back(splat(b.getFalse()));
@@ -293,14 +307,15 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
     for (Value* x : now)
       before.push_back(is_half ? half(x) : x);
     Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
+    if (in_few_bits.type) next.v = b.CreateTrunc(next.v, like(next.v, in_few_bits.type));
     if (arg) {
       Value* first = b.CreateTrunc(b.CreateSub(k, origin), narrow_index);
       next.index = b.CreateAdd(splat(first), lane_ids(narrow_index));
       if (taken) next.index = b.CreateSelect(taken, next.index, splat(no_index));
     }
     if (mask) {
-      const Partial nothing = identity(instr, true);
-      next.v = b.CreateSelect(mask, next.v, nothing.v);
+      Value* nothing = in_few_bits.type ? llvm::Constant::getNullValue(next.v->getType()) : identity(instr, true).v;
+      next.v = b.CreateSelect(mask, next.v, nothing);
       if (arg) next.index = b.CreateSelect(mask, next.index, splat(no_index));
       if (taken) taken = masked(taken);
     }
@@ -321,6 +336,10 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
   }
   lanes_ = {};
   if (with_mask) any_taken->v = b.CreateOrReduce(carried.back());
+  if (in_few_bits.type) {
+    auto* wide = llvm::FixedVectorType::get(b.getInt64Ty(), kSumLanes);
+    carried[0] = in_few_bits.is_signed ? b.CreateSExt(carried[0], wide) : b.CreateZExt(carried[0], wide);
+  }
   return {carried[0], index, with_nan ? carried[1] : nullptr};
 }
 

@@ -383,16 +383,21 @@ Data contract(const Data& a, const Data& b, const ContractAttrs& labels) {
 Data sort(SortOp op, const Data& x, const Dims& dims) {
   Data result = Data::make(op == SortOp::Values ? x.dtype : DType::I64, dims);
   const int64_t n = x.dims().back(), kept = dims.back();
-  const DType type = x.dtype == DType::Bool ? DType::U8 : x.dtype; // false before true
-  auto is_nan = [&](int64_t i) { return binary(ScalarOp::Ne, type, x.get(i), x.get(i)).as<uint8_t>() != 0; };
+  auto is_nan = [&](int64_t i) { return binary(ScalarOp::Ne, x.dtype, x.get(i), x.get(i)).as<uint8_t>() != 0; };
   std::vector<int64_t> order(static_cast<size_t>(n));
   for (int64_t row = 0; row < (n == 0 ? 0 : x.count() / n); ++row) {
     std::iota(order.begin(), order.end(), row * n);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      if (op == SortOp::Top) std::swap(a, b);
-      if (is_nan(a) || is_nan(b)) return !is_nan(a);
-      return binary(ScalarOp::Lt, type, x.get(a), x.get(b)).as<uint8_t>() != 0;
-    });
+    if (x.dtype == DType::Bool) { // masks may be long; false before true
+      const bool first = op == SortOp::Top;
+      std::stable_partition(order.begin(), order.end(),
+                            [&](int64_t i) { return (x.get(i).as<uint8_t>() != 0) == first; });
+    } else {
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        if (op == SortOp::Top) std::swap(a, b);
+        if (is_nan(a) || is_nan(b)) return !is_nan(a);
+        return binary(ScalarOp::Lt, x.dtype, x.get(a), x.get(b)).as<uint8_t>() != 0;
+      });
+    }
     for (int64_t k = 0; k < kept; ++k) {
       const int64_t from = order[static_cast<size_t>(k)];
       result.set(row * kept + k, op == SortOp::Values ? x.get(from) : Scalar::of(from - row * n));

@@ -1,3 +1,4 @@
+#include "abi/sort_op.h"
 #include "ir/lower/function.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -293,20 +294,11 @@ ValueId FunctionLowerer::read_mask(ValueId base, const Subscripts& subscripts, L
   return gather(flat, mask_positions(mask, at), 0, at);
 }
 
-// Each true element has as its number how many were true before it; its position is scattered there, those of false
-// ones to one more place at the end.
+// The greatest of bools are the true ones, and of equals the first come first.
 ValueId FunctionLowerer::mask_positions(ValueId mask, LocId at) {
   ValueId flat = with_leading_flat(mask, type(mask).dims.size());
-  std::vector<Dim> shape = type(flat).dims;
-  ValueId ones = convert(flat, DType::I64, at);
-  ValueId upto = here().one(Op::Scan, {ones}, Type::tensor(DType::I64, shape), ScanAttrs{ReduceOp::Sum, 0}, at);
-  ValueId count = reduce(ReduceOp::Sum, ones, {0}, {}, at);
-  ValueId number = elementwise(ScalarOp::Sub, {upto, i64(1)}, shape, at);
-  ValueId place = elementwise(ScalarOp::Where, {flat, number, count}, shape, at);
-  Dim room = Dim::of(scalar(ScalarOp::Add, {count, i64(1)}, at));
-  ValueId empty = splat(i64(0), {room}, at);
-  ValueId all = scatter(empty, place, iota(shape[0], at), UpdateMode::Set, at);
-  return slice(all, {i64(0)}, {1}, {Dim::of(count)}, at);
+  ValueId count = reduce(ReduceOp::Sum, convert(flat, DType::I64, at), {0}, {}, at);
+  return here().one(Op::Sort, {flat}, Type::tensor(DType::I64, {Dim::of(count)}), SortAttrs{SortOp::Top}, at);
 }
 
 // For every position of the result, the row-major position in base that the subscripts mean.

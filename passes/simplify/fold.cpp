@@ -2,9 +2,8 @@
 //
 // Needs: nothing.
 // Gives: no scalar operation on constants only, no element of a constant tensor at constant positions, no comparison
-//        that ranges.h decides, no Guard of a scalar whose condition is known to hold, and few operations on large
-//        constant tensors only (fold_tensors.h). The bits are those of every engine, since all evaluate
-//        abi/scalar_functions.h.
+//        that ranges.h decides, no Guard whose condition is known to hold, and few operations on large constant
+//        tensors only (fold_tensors.h). The bits are those of every engine, since all evaluate abi/scalar_functions.h.
 #include "passes/edit.h"
 #include "passes/passes.h"
 #include "passes/simplify/fold_tensors.h"
@@ -76,6 +75,7 @@ Sizes sources_of(const Function& f, std::vector<ValueId> left) {
 // A comparison of numbers that are known to lie on one side of each other. An operand that fails makes it fail, but for
 // sizes in the subscripts of a map: what they are of fails, too.
 std::optional<Scalar> decided(const Function& f, const Node& node, Ranges& ranges, const Sizes* sizes) {
+  if (node.op != Op::Elementwise || !f[node.results[0]].type.is_scalar()) return std::nullopt;
   const auto answer = ranges.decided(node);
   if (!answer) return std::nullopt;
   const Sizes sources = sources_of(f, node.operands);
@@ -84,24 +84,28 @@ std::optional<Scalar> decided(const Function& f, const Node& node, Ranges& range
   return fails ? std::nullopt : std::optional(Scalar::of(static_cast<uint8_t>(*answer)));
 }
 
-// A Guard of a scalar that holds, and whose condition fails only where the value does. What it lets through is known at
-// once, so that what is computed from it is folded in the same run.
-bool holds(const Function& f, const Node& node, Ranges& ranges) {
-  if (node.op != Op::Guard || !f[node.operands[0]].type.is_scalar()) return false;
-  if (ranges.decided(node.operands[1]) != true) return false;
+// A Guard that holds, and whose condition fails only where the value does. What it lets through is known at once, so
+// that what is computed from it is folded in the same run.
+bool holds(const Function& f, const Node& node, Ranges& ranges, const Sizes& sizes) {
+  if (node.op != Op::Guard || ranges.decided(node.operands[1]) != true) return false;
   const Sizes of_value = sources_of(f, {node.operands[0]}), of_condition = sources_of(f, {node.operands[1]});
+  const bool of_tensor = !f[node.operands[0]].type.is_scalar(); // which fails where its sizes do
   return std::all_of(of_condition.begin(), of_condition.end(),
-                     [&](uint32_t value) { return of_value.contains(value); });
+                     [&](uint32_t value) { return of_value.contains(value) || (of_tensor && sizes.contains(value)); });
 }
 
-// A subscript i that counts from the end where it is negative, where(i < 0, i + size, i), and never is.
-ValueId counted_from_start(const Function& f, const Node& node, const Sizes& sizes) {
-  if (!node.is(ScalarOp::Where) || !f[node.results[0]].type.is_scalar()) return {};
-  const auto condition = constant_of(f, node.operands[0]);
-  const Node* other = producer_of(f, node.operands[1]);
-  if (!condition || condition->as<uint8_t>() || !other || !other->is(ScalarOp::Add)) return {};
-  const bool of_size = other->operands[0] == node.operands[2] && sizes.contains(other->operands[1].index);
-  return of_size ? node.operands[2] : ValueId{};
+// Subscripts i that count from the end where they are negative, where(i < 0, i + size, i), and never are.
+ValueId counted_from_start(const Function& f, const Node& node, Ranges& ranges, const Sizes& sizes) {
+  if (!node.is(ScalarOp::Where)) return {};
+  const auto constant = constant_of(f, node.operands[0]);
+  const Node *condition = producer_of(f, node.operands[0]), *other = producer_of(f, node.operands[1]);
+  // That of a tensor fails where the subscripts do.
+  const bool of_tensor = condition && condition->is(ScalarOp::Lt) && !f[node.results[0]].type.is_scalar() &&
+                         condition->operands[0] == node.operands[2] && constant_of(f, condition->operands[1]);
+  const bool never = constant ? !constant->as<uint8_t>() : of_tensor && ranges.decided(*condition) == false;
+  if (!never || !other || !other->is(ScalarOp::Add)) return {};
+  const bool of_size = sizes.contains(other->operands[1].index) || constant_of(f, other->operands[1]);
+  return of_size && other->operands[0] == node.operands[2] ? node.operands[2] : ValueId{};
 }
 
 // The greater, or the less, of a number and a constant, if it is always the number.
@@ -127,8 +131,8 @@ Module fold(Module module) {
     edit.visit = [&](NodeId id) {
       ranges.come_by(id, maps > 0);
       const Node& node = function[id];
-      ValueId same = holds(function, node, ranges) ? node.operands[0] : ValueId{};
-      if (!same.valid()) same = counted_from_start(function, node, sizes);
+      ValueId same = holds(function, node, ranges, sizes) ? node.operands[0] : ValueId{};
+      if (!same.valid()) same = counted_from_start(function, node, ranges, sizes);
       if (!same.valid()) same = always_first(function, node, ranges);
       if (same.valid()) {
         edit.replace(node.results[0], same);

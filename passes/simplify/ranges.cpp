@@ -1,5 +1,6 @@
 #include "passes/simplify/ranges.h"
 #include "abi/limits.h"
+#include "abi/sort_op.h"
 #include "passes/edit.h"
 #include <algorithm>
 #include <array>
@@ -87,6 +88,30 @@ template <class T> std::optional<bool> compared(ScalarOp op, const Range<T>& a, 
 
 constexpr Range<int64_t> kSizes{0, kLongestAxis};
 
+// What integers of a type are, converted to i64.
+Integers all_of(DType type) {
+  if (type == DType::Bool) return Range<int64_t>{0, 1};
+  if (is_float(type) || type == DType::Key || size_of(type) == 8) return std::nullopt;
+  const int bits = 8 * size_of(type);
+  if (is_unsigned(type)) return Range<int64_t>{0, (int64_t{1} << bits) - 1};
+  return Range<int64_t>{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+}
+
+bool has_integers(const Type& type) { return type.is_tensor() && type.dtype == DType::I64; }
+
+// The elements of the result are elements of the first operand.
+bool is_selection(const Node& node) {
+  switch (node.op) {
+  case Op::Broadcast:
+  case Op::Reshape:
+  case Op::Transpose:
+  case Op::Slice:
+  case Op::Index:
+  case Op::Gather: return true;
+  default: return false;
+  }
+}
+
 } // namespace
 
 Ranges::Ranges(const Function& function) : f_(function) {
@@ -100,21 +125,16 @@ void Ranges::come_by(NodeId id, bool in_kernel) {
   if (in_kernel && node.op == Op::Guard) in_kernel_.insert(node.results[0].index);
   for (ValueId result : node.results) // now, when its operands' are known: so no chain is long
     of(result), real(result);
+  if (node.op == Op::Iota) below(node.results[0], f_[node.results[0]].type.dims[0]);
+  if (node.op == Op::Sort && node.as<SortAttrs>().op != SortOp::Values)
+    below(node.results[0], f_[node.operands[0]].type.dims.back());
   if (node.regions.empty()) return;
   const std::vector<ValueId>& params = node.regions[0].params;
   if (node.op == Op::Map && !node.results.empty()) {
     const std::vector<Dim>& dims = f_[node.results[0]].type.dims;
     for (size_t i = 0; i < params.size() && i < dims.size(); ++i) {
       if (f_[params[i]].type != Type::scalar(DType::I64)) continue;
-      const int64_t size = dims[i].is_constant() ? dims[i].constant : kLongestAxis;
-      known_[params[i].index] = Range<int64_t>{0, std::max<int64_t>(size, 1) - 1};
-      if (dims[i].is_constant()) continue;
-      // Where there is an index, a size of max(x, 0) is x.
-      Affine end = affine(dims[i].value);
-      const Node* size_node = producer_of(f_, end.base);
-      if (end.offset == 0 && size_node && size_node->is(ScalarOp::Max) && integer_of(f_, size_node->operands[1]) == 0)
-        end = affine(size_node->operands[0]);
-      ends_[params[i].index] = Affine{end.base, end.offset - 1};
+      below(params[i], dims[i]);
     }
   }
   if (node.op == Op::For) {
@@ -124,8 +144,21 @@ void Ranges::come_by(NodeId id, bool in_kernel) {
   }
 }
 
+// Positions along an axis of such a size.
+void Ranges::below(ValueId positions, const Dim& dim) {
+  const int64_t size = dim.is_constant() ? dim.constant : kLongestAxis;
+  known_[positions.index] = Range<int64_t>{0, std::max<int64_t>(size, 1) - 1};
+  if (dim.is_constant()) return;
+  // Where there is a position, a size of max(x, 0) is x.
+  Affine end = affine(dim.value);
+  const Node* size_node = producer_of(f_, end.base);
+  if (end.offset == 0 && size_node && size_node->is(ScalarOp::Max) && integer_of(f_, size_node->operands[1]) == 0)
+    end = affine(size_node->operands[0]);
+  ends_[positions.index] = Affine{end.base, end.offset - 1};
+}
+
 Integers Ranges::of(ValueId value) {
-  if (f_[value].type != Type::scalar(DType::I64)) return std::nullopt;
+  if (!has_integers(f_[value].type)) return std::nullopt;
   if (const auto it = known_.find(value.index); it != known_.end()) return it->second;
   const Node* node = producer_of(f_, value);
   const Integers range = node ? compute(*node) : std::nullopt;
@@ -154,6 +187,8 @@ Integers Ranges::compute(const Node& node) {
     const auto number = node.as<ConstantAttrs>().literal.as<int64_t>();
     return Range<int64_t>{number, number};
   }
+  if (is_selection(node)) return of(node.operands[0]);
+  if (node.op == Op::Convert) return all_of(f_[node.operands[0]].type.dtype);
   if (node.op != Op::Elementwise) return std::nullopt;
   if (node.is(ScalarOp::Where)) {
     const Integers a = of(node.operands[1]), b = of(node.operands[2]);
@@ -218,6 +253,7 @@ std::optional<Ranges::Affine> Ranges::no_more_than(ValueId value) {
   const Node* node = producer_of(f_, value);
   if (!node || !of(value)) return std::nullopt;
   if (node->op == Op::Guard) return may_be_zero(*node) ? std::nullopt : no_more_than(node->operands[0]);
+  if (is_selection(*node)) return no_more_than(node->operands[0]);
   if (node->is(ScalarOp::Add)) {
     for (size_t i = 0; i < 2; ++i)
       if (const auto end = no_more_than(node->operands[i]))
@@ -245,7 +281,7 @@ bool Ranges::is_below(ValueId a, ValueId b, int64_t by) {
 }
 
 std::optional<bool> Ranges::decided(ValueId condition) {
-  if (f_[condition].type != Type::scalar(DType::Bool)) return std::nullopt;
+  if (!f_[condition].type.is_tensor() || f_[condition].type.dtype != DType::Bool) return std::nullopt;
   if (const auto value = constant_of(f_, condition)) return value->as<uint8_t>() != 0;
   const Node* node = producer_of(f_, condition);
   return node ? decided(*node) : std::nullopt;

@@ -1,4 +1,5 @@
-// Between which numbers scalars lie, as far as the graph tells: sizes, subscripts of ranges, and the checks of both.
+// Between which numbers scalars and the elements of tensors lie, as far as the graph tells: sizes, subscripts of
+// ranges, positions, integers of few bits, and the checks of these.
 #pragma once
 #include "ir/graph/graph.h"
 #include <map>
@@ -25,10 +26,10 @@ public:
   // Before the regions of a node are gone over: the indices of a Map or For lie within its axes, or bounds. in_kernel:
   // is it in a Map, or in a kernel?
   void come_by(ir::NodeId id, bool in_kernel);
-  // Of a scalar i64, or f64; nothing: any number.
+  // Of a scalar i64, or of all elements of a tensor of them; of a scalar f64. Nothing: any number.
   Integers of(ir::ValueId value);
   Reals real(ir::ValueId value);
-  // What a condition is for all numbers that its operands may be: comparisons and `and`.
+  // What a condition is for all numbers that its operands may be, and all elements: comparisons and `and`.
   std::optional<bool> decided(ir::ValueId condition);
   std::optional<bool> decided(const ir::Node& condition);
 
@@ -42,7 +43,11 @@ private:
   Integers compute(const ir::Node& node);
   Reals compute_real(const ir::Node& node);
   Integers let_through(const ir::Node& guard);
-  bool may_be_zero(const ir::Node& guard) const { return in_kernel_.contains(guard.results[0].index); }
+  // A tensor's Guard will be in a kernel.
+  bool may_be_zero(const ir::Node& guard) const {
+    return !f_[guard.results[0]].type.is_scalar() || in_kernel_.contains(guard.results[0].index);
+  }
+  void below(ir::ValueId positions, const ir::Dim& dim);
   Affine affine(ir::ValueId value); // what it is
   std::optional<Affine> no_more_than(ir::ValueId value);
   std::optional<Affine> plus(std::optional<Affine> a, int64_t number);

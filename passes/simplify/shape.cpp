@@ -196,6 +196,13 @@ Result index_twice(Edit& edit, NodeId id) {
   return edit.one(Op::Index, std::move(operands), f[node.results[0]].type, {}, node.loc);
 }
 
+// Subscripts are checked before.
+Result gather_iota(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  return producer(f, node.operands[0], Op::Iota) ? Result(node.operands[1]) : Result();
+}
+
 // What does not depend on where it is read still fails where the subscript is out of range.
 Result index_known(Edit& edit, NodeId id) {
   const Function& f = edit.function();
@@ -264,6 +271,7 @@ constexpr SimplifyRule kRules[] = {
     {"convert(view(x)) -> view(convert(x))", Op::Convert, past_view},
     {"x[i][j] -> x[i, j]", Op::Index, index_twice},
     {"iota[i] -> i, broadcast(s)[i] -> s", Op::Index, index_known},
+    {"gather(iota, i) -> i", Op::Gather, gather_iota},
     {"reduction over ones -> reshape", Op::Reduce, reduce_ones},
     {"reduction masked by true -> without mask", Op::Reduce, reduce_all},
 };

@@ -1,5 +1,5 @@
 #include "vm/sort/sort.h"
-#include "vm/sort/sorter.h"
+#include "vm/sort/bools.h"
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -58,6 +58,16 @@ CompiledKernel make_top_kernel(int64_t item_bytes, PhaseFunction top_row) {
   CompiledKernel kernel = named(SortOp::Top);
   kernel.phases.push_back({top_row, formula({rows}), rows_of_task()});
   kernel.local_bytes = formula({n, k, 2, times, kSpare, plus, least, item_bytes, times});
+  return kernel;
+}
+
+CompiledKernel make_bools_kernel(PhaseFunction count, PhaseFunction place) {
+  CompiledKernel kernel = named(SortOp::Top);
+  const SizeFormula chunks = formula({rows, n, kBoolChunk, over_up, kMostChunks, least, times});
+  // An element takes at most a nanosecond.
+  const SizeFormula grain = formula({3 * kTask, n, kBoolChunk, least, 1, plus, over_up});
+  kernel.phases = {{count, chunks, grain}, {place, chunks, grain}};
+  kernel.shared_bytes = formula({chunks, int64_t{sizeof(int64_t)}, times});
   return kernel;
 }
 

@@ -5,7 +5,8 @@
 // quicksort of vectors (quick.h). Positions are the lower half of a number whose upper half is an element's, so that no
 // two are equal. Long rows are shared by workers: chunks are partitioned by splitters that samples tell, then the parts
 // of each bucket are gathered and sorted. Where there are many long rows, each is sorted by one worker.
-// The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements.
+// The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements; of bools by counting
+// (bools.h).
 #pragma once
 #include "abi/dtype.h"
 #include "abi/kernel.h"
@@ -16,7 +17,7 @@ namespace tl {
 // Arguments of the kernel, in order: i64 slots rows, n, k (the length of a row of the result: n but for Top, where
 // k <= n) and the element type; then x[rows, n] of `type`, which is not Key; then the result[rows, k]: of `type` for
 // Values, else i64.
-// Rows have at most kLongestSortedRow elements. It never fails.
+// Rows have at most kLongestSortedRow elements, but for Top of bools. It never fails.
 constexpr size_t kSortNumbers = 4; // so many arguments come before x
 constexpr int64_t kLongestSortedRow = 0xffffffff;
 const CompiledKernel& sort_kernel(SortOp op, DType type);
