@@ -58,8 +58,8 @@ private:
   bool update(const ir::Node& node);
   bool tensor(ir::NodeId id);
 
-  bool reads(ir::ValueId value) const; // can it be read here?
-  bool make(ir::ValueId value);        // memory of its own for a tensor that is read here
+  bool reads(ir::ValueId value) const;   // can it be read here?
+  bool make(ir::ValueId value);          // memory of its own for a tensor that is read here
   Work pulled(ir::ValueId value) const;  // of an element
   Work fold(const ir::Node& node) const; // of a Reduce or Contract, all of it
   Work body(const ir::Region& region) const;

@@ -153,7 +153,8 @@ private:
     std::vector<Region> regions;
     for (Region& side : sides)
       regions.push_back(std::move(side));
-    const NodeId chosen = Builder(module_, f_, before).node(Op::If, {small}, std::move(types), {}, loc, std::move(regions));
+    const NodeId chosen =
+        Builder(module_, f_, before).node(Op::If, {small}, std::move(types), {}, loc, std::move(regions));
     f_[chosen].results = outer;
     for (size_t k = 0; k < outer.size(); ++k) {
       f_[outer[k]].producer = chosen;

@@ -587,9 +587,9 @@ fault(
 )
 fault(
     "passes/derive/partials.cpp",
-    "ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, 1)});",
-    "ValueId one = e.op(ScalarOp::And, {zero, e.compare(ScalarOp::Eq, zeros, MUTANT ? 2 : 1)});",
-    "the derivative of a product with one zero in it is 0",
+    "const ValueId zeros = e.reduce(ReduceOp::Any, e.compare(ScalarOp::Eq, x, 0), all);",
+    "const ValueId zeros = e.reduce(ReduceOp::Any, e.compare(ScalarOp::Eq, x, MUTANT ? 1e30 : 0), all);",
+    "the derivative of a product with one zero in it is NaN",
 )
 fault(
     "passes/derive/forward.cpp",
