@@ -119,7 +119,7 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
   try {
     return expand_transforms(lower(), options);
   } catch (const ir::Unsupported& reason) {
-    diagnostics.error("NotSupported", reason.span, reason.what());
+    diagnostics.error("NotSupported", reason.span, reason.what(), reason.hint);
   } catch (const NotDifferentiable& reason) {
     reject({"NotDifferentiable", reason.what(), "", reason.loc, kRejected, {}}, reason.locations);
   } catch (const MixedDevices& reason) {

@@ -7,6 +7,9 @@ namespace tl::ir {
 
 using typed::Transform;
 
+constexpr const char* kDeclareSize = "declare the size of the function's result, in names of its parameters' sizes or "
+                                     "numbers: `-> f64[n]`, not `-> f64[_]`";
+
 Leaves FunctionLowerer::trained(const tl::Type& type, const Leaves& given) {
   std::vector<bool> which = trained_leaves(type);
   Leaves result;
@@ -63,6 +66,8 @@ FunctionLowerer::Derived FunctionLowerer::derived_region(const typed::Expr& e, c
     derived.region.yields.push_back(token());
     derived.results.push_back(Type::token());
   }
+  pop();
+  env_ = std::move(outside);
   std::vector<Type> types;
   for (ValueId leaf : derived.y) {
     types.push_back(type(leaf));
@@ -74,8 +79,6 @@ FunctionLowerer::Derived FunctionLowerer::derived_region(const typed::Expr& e, c
         derived.results.push_back(Type::scalar(DType::I64));
       }
   }
-  pop();
-  env_ = std::move(outside);
   derived.region.yields.insert(derived.region.yields.end(), derived.y.begin(), derived.y.end());
   derived.results.insert(derived.results.end(), types.begin(), types.end());
   return derived;
@@ -210,7 +213,7 @@ Leaves FunctionLowerer::derive_vmap(const typed::Expr& e, const std::vector<Leav
   Derived derived = derived_region(e, given);
   if (derived.effects) unsupported("a function with effects under `vmap`", e.span);
   if (!derived.own.empty())
-    unsupported("`vmap` of a function whose result has a size that only its values tell", e.span);
+    unsupported("`vmap` of a function whose result has a size that only its values tell", e.span, kDeclareSize);
   std::vector<ValueId> inputs{here().size(count)};
   VmapAttrs attrs;
   for (const Leaves& leaves : given)
@@ -233,7 +236,7 @@ Leaves FunctionLowerer::derive_jacobian(const typed::Expr& e, const std::vector<
   const tl::Type& y_type = e.as<typed::DeriveExpr>().body.result->type;
   for (const Size& size : y_type.shape)
     if (!knows(size))
-      unsupported("the jacobian of a function whose result has a size that only its values tell", e.span);
+      unsupported("the jacobian of a function whose result has a size that only its values tell", e.span, kDeclareSize);
   ValueId x = operands.at(0).at(0);
   const Type x_type = type(x);
   std::vector<Dim> y_dims = dims(y_type.shape);

@@ -519,8 +519,8 @@ private:
   ValueId randint(const typed::Expr& e, ValueId key, ValueId lo, ValueId hi);
   ValueId bernoulli(const typed::Expr& e, ValueId key, ValueId p);
 
-  [[noreturn]] void unsupported(const std::string& what, Span span) const {
-    throw Unsupported(what + " is not supported yet", span);
+  [[noreturn]] void unsupported(const std::string& what, Span span, std::string hint = {}) const {
+    throw Unsupported(what + " is not supported yet", span, std::move(hint));
   }
 
   LowerProgram& shared_;

@@ -11,8 +11,10 @@ namespace tl::ir {
 
 // What the language has and the compiler cannot do yet. The message says what; the location where.
 struct Unsupported : std::runtime_error {
-  Unsupported(const std::string& message, Span span) : std::runtime_error(message), span(span) {}
+  Unsupported(const std::string& message, Span span, std::string hint = {})
+      : std::runtime_error(message), span(span), hint(std::move(hint)) {}
   Span span;
+  std::string hint; // may be empty
 };
 
 // The module's entry runs the top-level statements, then main, as Program (abi/program/bytecode.h) says. Each `test`

@@ -69,7 +69,7 @@ static void check_uses(Context& cx, const typed::Block& block) {
     if (culprit) at = culprit->span;
     if (at.valid() && maps)
       error(cx, "EffectInComprehension", e.span, "a function under `vmap` has no effects: its calls run in any order",
-            "write a `for` loop");
+            "write a `for` loop, or leave out what is an effect: printing, files, clocks, `assert`");
     else if (at.valid())
       error(cx, "EffectInComprehension", at, "a comprehension's element has no effects: it is computed in any order",
             "write a `for` loop");
