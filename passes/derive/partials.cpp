@@ -214,7 +214,9 @@ ValueId products_of_others(Emit& e, ValueId x, const std::vector<int64_t>& axes)
   Emit without(e.builder().module(), e.function(), sides[1], e.loc());
   const ValueId product = without.reduce(ReduceOp::Prod, x, axes);
   const ValueId spread = without.broadcast(product, other_axes(t.dims.size(), axes), t.dims);
-  sides[1].yields = {without.div(spread, x)};
+  // A batch takes both sides of some: that no quotient is 0 / 0.
+  const ValueId divisor = without.where(without.compare(ScalarOp::Eq, x, 0), without.number(t.dtype, 1), x);
+  sides[1].yields = {without.div(spread, divisor)};
   const NodeId chosen = e.builder().node(Op::If, {zeros}, {t}, {}, e.loc(), std::move(sides));
   return e.function()[chosen].results[0];
 }

@@ -70,6 +70,8 @@ bool LoopCheck::fits(NodeId loop) {
   size_t fixed = node.op == Op::For ? 3 : 0;
   for (size_t i = fixed; i < node.operands.size(); ++i)
     if (f_[node.operands[i]].type != f_[node.results[i - fixed]].type) return false; // sizes change with the loop
+  for (const Region& region : node.regions)
+    walk(f_, region, [&](NodeId id) { nodes_.insert(id.index); });
   if (tensors_) {
     holder_.emplace().nodes = {loop};
     sequence_.emplace(f_, *holder_);
@@ -173,7 +175,8 @@ Work LoopCheck::fold(const Node& node) const {
   std::vector<Dim> summed;
   for (const auto& [label, dim] : dims)
     if (std::find(labels.result.begin(), labels.result.end(), label) == labels.result.end()) summed.push_back(dim);
-  return elements(summed) * operations(0.5) * (pulled(node.operands[0]) + pulled(node.operands[1]));
+  // What is multiplied and added at once, in vectors of results, counts as little.
+  return elements(summed) * operations(0.125) * (pulled(node.operands[0]) + pulled(node.operands[1]));
 }
 
 // Of an element of a comprehension.
@@ -322,6 +325,22 @@ bool LoopCheck::region(const Region& r) {
   return std::all_of(r.nodes.begin(), r.nodes.end(), [&](NodeId id) { return node(id); });
 }
 
+// Is it computed from what is checked in the loop?
+bool LoopCheck::may_fail(ValueId value) const {
+  std::vector<ValueId> work{value};
+  std::unordered_set<uint32_t> seen;
+  while (!work.empty()) {
+    const ValueId at = work.back();
+    work.pop_back();
+    const NodeId producer = f_[at].producer;
+    if (!producer.valid() || !nodes_.contains(producer.index) || !seen.insert(at.index).second) continue;
+    const Node& node = f_[producer];
+    if (node.op == Op::Guard || !node.regions.empty()) return true;
+    work.insert(work.end(), node.operands.begin(), node.operands.end());
+  }
+  return false;
+}
+
 bool LoopCheck::scalars(const std::vector<ValueId>& values, size_t from) const {
   for (size_t i = from; i < values.size(); ++i)
     if (!f_[values[i]].type.is_scalar()) return false;
@@ -340,7 +359,11 @@ bool LoopCheck::node(NodeId id) {
   case Op::Guard:
     if (scalars(node.operands, 0)) return true;
     break;
-  case Op::Assert: return scalars(node.operands, 1) && message_of_guard(f_, node);
+  case Op::Assert:
+    // A Guard shows its payload whether that has failed or not.
+    for (size_t i = 2; i < node.operands.size(); ++i)
+      if (may_fail(node.operands[i])) return false;
+    return scalars(node.operands, 1) && message_of_guard(f_, node);
   case Op::Index:
     if (!f_[node.results[0]].type.is_scalar()) break;
     touches_tensors = true;

@@ -54,6 +54,7 @@ private:
   bool branch(const ir::Node& node);
   bool region(const ir::Region& r);
   bool scalars(const std::vector<ir::ValueId>& values, size_t from) const;
+  bool may_fail(ir::ValueId value) const;
   bool node(ir::NodeId id);
   bool update(const ir::Node& node);
   bool tensor(ir::NodeId id);
@@ -69,6 +70,7 @@ private:
   const bool tensors_;
   std::optional<Sequence> sequence_;
   std::optional<ir::Region> holder_;
+  std::unordered_set<uint32_t> nodes_; // of the loop
   size_t work_ = 0;
   bool has_while_ = false, guards_elements_ = false; // a comprehension's
   std::unordered_map<uint32_t, int> buffer_;         // which buffer a value is a version of

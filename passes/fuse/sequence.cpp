@@ -223,21 +223,22 @@ bool Sequence::reads_in_place(ValueId value, ValueId memory) const {
 }
 
 ValueId Sequence::root(ValueId value) const {
-  while (is_inside(value) && f_[value].producer.valid()) {
-    const Node& node = f_[f_[value].producer];
+  if (auto at = roots_.find(value.index); at != roots_.end()) return at->second;
+  const NodeId producer = f_[value].producer;
+  ValueId result = value;
+  if (is_inside(value) && producer.valid()) {
+    const Node& node = f_[producer];
     const size_t number = f_[value].result;
     if (node.op == Op::Update || node.op == Op::Guard)
-      value = node.operands[0];
+      result = root(node.operands[0]);
     else if (node.op == Op::For || node.op == Op::While)
-      value = node.operands[(node.op == Op::For ? 3 : 0) + number];
+      result = root(node.operands[(node.op == Op::For ? 3 : 0) + number]);
     else if (node.op == Op::If) {
       const ValueId one = root(node.regions[0].yields[number]), other = root(node.regions[1].yields[number]);
-      if (one != other) return value;
-      value = one;
-    } else
-      return value;
+      if (one == other) result = one;
+    }
   }
-  return value;
+  return roots_[value.index] = result;
 }
 
 } // namespace tl

@@ -55,6 +55,7 @@ private:
   std::unordered_map<uint32_t, std::vector<Use>> uses_;
   std::vector<Place> around_; // the regions that are being walked, and where
   std::unordered_set<uint32_t> kept_;
+  mutable std::unordered_map<uint32_t, ir::ValueId> roots_;
 };
 
 } // namespace tl
