@@ -263,7 +263,7 @@ check "and nothing is left of the compiler's files" 0 "^0$" -- \
 echo 'fn main(d: i64 = 200) { let s = zeros([d]) + 3.0
   let t = cumsum(s)
   print(t[t > 2.0].sum(), sort(t)[0]) }' >"$out/short.tl"
-for limit in 600 1000 2000 3000 4000; do
+for limit in 600 1000 1500 2000 2600; do
   check "memory runs out at $limit bytes" 3 "OutOfMemory" -- "${emulated[@]}" --memory-limit $limit "$out/short.tl"
 done
 # Memory that a launch gave back is taken for a copy from the host while the kernel has not run yet.
