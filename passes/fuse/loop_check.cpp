@@ -70,8 +70,7 @@ bool LoopCheck::fits(NodeId loop) {
   size_t fixed = node.op == Op::For ? 3 : 0;
   for (size_t i = fixed; i < node.operands.size(); ++i)
     if (f_[node.operands[i]].type != f_[node.results[i - fixed]].type) return false; // sizes change with the loop
-  for (const Region& region : node.regions)
-    walk(f_, region, [&](NodeId id) { nodes_.insert(id.index); });
+  collect(node);
   if (tensors_) {
     holder_.emplace().nodes = {loop};
     sequence_.emplace(f_, *holder_);
@@ -81,6 +80,21 @@ bool LoopCheck::fits(NodeId loop) {
     buffers.push_back(is_scalar(result) ? kNone : new_buffer());
   // What fails in a comprehension could not end a loop that waits for its result.
   return loop_body(node, buffers) && !(has_while_ && guards_elements_);
+}
+
+// What the regions of a node make, those of comprehensions, too.
+void LoopCheck::collect(const Node& node) {
+  auto add = [&](const std::vector<ValueId>& values) {
+    for (ValueId value : values)
+      inside_.insert(value.index);
+  };
+  for (const Region& region : node.regions) {
+    add(region.params);
+    for (NodeId id : region.nodes) {
+      add(f_[id].results);
+      collect(f_[id]);
+    }
+  }
 }
 
 int LoopCheck::new_buffer() {
@@ -109,7 +123,7 @@ bool LoopCheck::reads(ValueId value) const {
   const bool is_there = buffer(value) != kNone || !sequence_->is_kept(value);
   const std::vector<ValueId> read = is_there ? sequence_->sources(value) : sequence_->operands(value);
   return std::all_of(read.begin(), read.end(), [&](ValueId source) {
-    for (; buffer(source) == kNone && sequence_->is_inside(source);) { // a Guard of what comes from outside
+    while (buffer(source) == kNone && sequence_->is_inside(source)) { // a Guard of what comes from outside
       const NodeId producer = f_[source].producer;
       if (!producer.valid() || f_[producer].op != Op::Guard) return false;
       source = f_[producer].operands[0];
@@ -128,7 +142,7 @@ bool LoopCheck::affordable(const Work& work) {
   for (const auto& [sizes, factor] : work) {
     if (factor > kSmallWork) return false;
     for (ValueId size : sizes)
-      if (sequence_->is_inside(size)) return false;
+      if (inside_.contains(size.index)) return false;
   }
   if (work.size() > 1 || !work.begin()->first.empty()) limits.insert(work);
   return true;
@@ -333,7 +347,7 @@ bool LoopCheck::may_fail(ValueId value) const {
     const ValueId at = work.back();
     work.pop_back();
     const NodeId producer = f_[at].producer;
-    if (!producer.valid() || !nodes_.contains(producer.index) || !seen.insert(at.index).second) continue;
+    if (!producer.valid() || !inside_.contains(at.index) || !seen.insert(at.index).second) continue;
     const Node& node = f_[producer];
     if (node.op == Op::Guard || !node.regions.empty()) return true;
     work.insert(work.end(), node.operands.begin(), node.operands.end());

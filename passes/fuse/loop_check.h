@@ -41,6 +41,7 @@ public:
 private:
   static constexpr int kNone = -1;
 
+  void collect(const ir::Node& node);
   int new_buffer();
   bool is_token(ir::ValueId value) const { return f_[value].type.kind == ir::Type::Kind::Token; }
   bool is_scalar(ir::ValueId value) const { return f_[value].type.is_scalar() || is_token(value); }
@@ -70,7 +71,7 @@ private:
   const bool tensors_;
   std::optional<Sequence> sequence_;
   std::optional<ir::Region> holder_;
-  std::unordered_set<uint32_t> nodes_; // of the loop
+  std::unordered_set<uint32_t> inside_; // the values that the loop makes
   size_t work_ = 0;
   bool has_while_ = false, guards_elements_ = false; // a comprehension's
   std::unordered_map<uint32_t, int> buffer_;         // which buffer a value is a version of
