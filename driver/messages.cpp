@@ -117,7 +117,7 @@ OutputSink flushed_output(std::FILE* file) {
 
 OutputSink StandardOutput::sink() {
   return [](std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
       throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
   };
 }

@@ -49,7 +49,7 @@ OutputSink error_output(); // standard error, for debug
 // Of a process that is not ours: written at once, since others that write to it have buffers of their own.
 OutputSink flushed_output(std::FILE* file);
 
-// Standard output: buffered, flushed by the caller's flush(); a failing write is an IoError.
+// Standard output. The sink hands on what it is given at once (vm/console.h gathers); a failing write is an IoError.
 class StandardOutput {
 public:
   OutputSink sink();

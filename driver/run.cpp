@@ -27,7 +27,8 @@ void stop(int) {
   interrupt_kernels();
 }
 
-// The first Ctrl-C ends the run in order, so that what was recorded of it can be shown; the second ends the process.
+// The first Ctrl-C ends the run in order: what it printed and what was recorded of it are shown, and where it was; the
+// second ends the process.
 // Not where the program asks for Ctrl-C itself.
 const std::atomic<bool>* stop_on_interrupt(const Program& program) {
   for (const BcFunction& function : program.functions)
@@ -104,7 +105,7 @@ int run_program(const Program& program, KernelProvider& kernels, const ProgramAr
   std::optional<Profile> profile;
   const bool timeline = setup.explain_idle || !setup.trace.empty();
   if (setup.looks() || setup.stats) options.profile = &profile.emplace(timeline);
-  if (timeline) options.interrupt = stop_on_interrupt(program);
+  options.interrupt = stop_on_interrupt(program);
   Stats counters;
   Outcome outcome = tl::run(program, kernels, arguments.values, options, out.sink(), error_output(), &counters);
 

@@ -83,7 +83,14 @@ check "flags before code" 0 "^1$" -- "$tl" --threads 1 -e 'print(1)'
 check "flag from the environment" 2 "threads" -- env TL_THREADS=0 "$tl" -e 'print(1)'
 check "code without text" 2 -- "$tl" -e
 
-# ---- Ctrl-C, for programs that ask
+# ---- Ctrl-C
+printf 'print("begun")\nvar i = 0\nwhile true { i += 1 }\n' >"$out/endless.tl"
+interrupted="timeout --foreground --preserve-status -s INT 1 '$tl' run"
+check "Ctrl-C: what was printed, and the line" 130 "^begun$" -- sh -c "$interrupted '$out/endless.tl' | cat; exit 130"
+check "Ctrl-C: where it was" 130 "endless.tl:3:1: error\[Interrupted\]" -- sh -c "$interrupted '$out/endless.tl'"
+check "Ctrl-C: in a question" 130 "error\[Interrupted\]" -- sh -c "sleep 3 | $interrupted -e 'print(read_line())'"
+check "what is printed is seen at once" 0 "^begun$" -- sh -c "timeout -s KILL 2 '$tl' run '$out/endless.tl' | cat"
+# For programs that ask:
 echo 'var steps = 0
 while not interrupted() { steps += 1 }
 print("saved", steps > 0)' >"$out/asks.tl"

@@ -1,6 +1,7 @@
 // What a program prints, gathered and handed on at flushes.
 #pragma once
 #include "abi/outcome.h"
+#include <chrono>
 #include <mutex>
 
 namespace tl {
@@ -15,7 +16,7 @@ public:
     std::lock_guard lock(mutex_);
     clear_bar();
     buffer_ += text;
-    if (each_ || buffer_.size() > kMost) flush_locked();
+    if (each_ || buffer_.size() > kMost || is_seldom()) flush_locked();
   }
   void print_error(std::string_view text) { // after what was printed before it
     std::lock_guard lock(mutex_);
@@ -47,7 +48,19 @@ private:
     if (has_bar_ && err_) err_("\r\x1b[K");
     has_bar_ = false;
   }
+  // Whoever follows a program through a pipe sees each line when it is printed, and a program that is killed loses none:
+  // only what prints thousands of lines a second gathers them.
+  bool is_seldom() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - window_ > kWindow) {
+      window_ = now;
+      in_window_ = 0;
+    }
+    return ++in_window_ <= kEach;
+  }
   static constexpr size_t kMost = 1 << 16;
+  static constexpr std::chrono::milliseconds kWindow{100};
+  static constexpr int kEach = 64;
   void flush_locked() {
     if (buffer_.empty()) return;
     std::string text;
@@ -58,6 +71,8 @@ private:
   std::string buffer_;
   OutputSink out_, err_;
   bool each_, has_bar_ = false;
+  std::chrono::steady_clock::time_point window_; // its beginning, and how often something was printed in it
+  int in_window_ = 0;
 };
 
 } // namespace tl

@@ -1,5 +1,6 @@
 // Operations on text.
 #include "vm/interpreter.h"
+#include "vm/io/input_lines.h"
 #include "vm/io/io.h"
 #include "vm/io/text.h"
 #include <fmt/format.h>
@@ -133,8 +134,9 @@ void Interpreter::read_line(const Instruction& i) {
   Node* node = engine_.nodes.create();
   engine_.add_output(*op, node);
   op->lane = kFileLane;
-  op->task = [node, this](Operation&) {
+  op->task = [node, this](Operation& self) {
     console_.flush(); // a question comes before its answer
+    if (!wait_for_input(options_.interrupt)) return self.errors.record(&self.errors, kInterrupted, 0, 0, 0);
     node->text = read_input_line();
   };
   std::vector<Value> values;

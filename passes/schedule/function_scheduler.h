@@ -86,6 +86,7 @@ private:
   // ---- launch.cpp: kernels
   // A condition that needs a failed value ends the program: so what decides in a loop, all that it gives suffers.
   std::vector<ir::ValueId> deciding(const ir::Region& region) const;
+  std::vector<int32_t> asserted_in(const ir::Region& region) const;
   Suffers suffers(const ir::Node& kernel, const ir::FailureFlow& flow, const std::vector<ir::ValueId>& values) const;
   void launch(ir::NodeId id, const ir::Node& node);
 
@@ -97,6 +98,7 @@ private:
   void for_loop(const ir::Node& node);
   void while_loop(const ir::Node& node);
 
+  const ir::Module& module_;
   const ir::Function& f_;
   uint32_t index_;
   ProgramTables& tables_;

@@ -19,6 +19,17 @@ std::vector<ValueId> FunctionScheduler::deciding(const Region& region) const {
   return values;
 }
 
+// The sites of assertions of sequential code.
+std::vector<int32_t> FunctionScheduler::asserted_in(const Region& region) const {
+  std::vector<int32_t> out;
+  walk(f_, region, [&](NodeId id) {
+    if (f_[id].op != Op::Guard) return;
+    const auto site = f_[id].as<SiteAttrs>().site;
+    if (module_.sites[site].kind == "AssertionFailed") out.push_back(static_cast<int32_t>(site));
+  });
+  return out;
+}
+
 Suffers FunctionScheduler::suffers(const Node& kernel, const FailureFlow& flow,
                                    const std::vector<ValueId>& values) const {
   Suffers out;
@@ -64,8 +75,11 @@ void FunctionScheduler::launch(NodeId id, const Node& node) {
     if (aliases[k].keep_operand || twice) kept_.push_back({out_.code.size(), aliases[k].operand});
   }
   if (flow)
-    if (Suffers all = suffers(node, *flow, deciding(region)); !all.sites.empty() || !all.inputs.empty())
+    if (Suffers all = suffers(node, *flow, deciding(region)); !all.sites.empty() || !all.inputs.empty()) {
+      const std::vector<int32_t> asserted = asserted_in(region); // one of an earlier turn is reported before it
+      all.sites.insert(all.sites.end(), asserted.begin(), asserted.end());
       i.decides = std::move(all);
+    }
   add(std::move(i));
 }
 

@@ -17,7 +17,7 @@ using namespace ir;
 constexpr uint32_t kNoSlot = UINT32_MAX;
 
 FunctionScheduler::FunctionScheduler(const Module& module, uint32_t index, ProgramTables& tables)
-    : f_(module.functions[index]), index_(index), tables_(tables), dataflow_(dataflow_scalars(f_)) {
+    : module_(module), f_(module.functions[index]), index_(index), tables_(tables), dataflow_(dataflow_scalars(f_)) {
   slots_.assign(f_.values.size(), kNoSlot);
   devices_ = has_devices(module);
 }

@@ -84,6 +84,16 @@ InputState wait_for_input(int milliseconds) {
   return errno == EINTR && !(count > 0 && last_read_end) ? InputState::Signal : InputState::End;
 }
 
+bool wait_for_input(const std::atomic<bool>* interrupt) {
+  constexpr int kMilliseconds = 100;
+  while (interrupt && taken >= arrived.size()) {
+    if (interrupt->load(std::memory_order_relaxed)) return false;
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, kMilliseconds) > 0) break;
+  }
+  return true;
+}
+
 unsigned char next_input_byte() { return static_cast<unsigned char>(arrived[taken++]); }
 
 } // namespace tl
