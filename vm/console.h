@@ -48,8 +48,8 @@ private:
     if (has_bar_ && err_) err_("\r\x1b[K");
     has_bar_ = false;
   }
-  // Whoever follows a program through a pipe sees each line when it is printed, and a program that is killed loses none:
-  // only what prints thousands of lines a second gathers them.
+  // Whoever follows a program through a pipe sees each line when it is printed, and one that is killed loses none: only
+  // what prints many hundred lines a second gathers them.
   bool is_seldom() {
     const auto now = std::chrono::steady_clock::now();
     if (now - window_ > kWindow) {
