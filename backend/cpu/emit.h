@@ -171,6 +171,7 @@ private:
 
   // --- emit_reduce.cpp
   void reduce(const kir::Instr& instr);
+  void reduce_few(const kir::Instr& instr);
   void reduce_unrolled(const kir::Instr& instr, int64_t n);
   void reduce_along_k(const kir::Instr& instr);
   void reduce_in_lanes(const kir::Instr& instr);

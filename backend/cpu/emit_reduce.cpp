@@ -4,6 +4,7 @@
 // code), with an array of 32 lanes each of which is a vector over the loop around it, and element by element where the
 // extent is a small constant. Folding an identity is exact, so lanes without an element may be left out.
 #include "backend/cpu/lane_array.h"
+#include <bit>
 #include <limits>
 
 namespace tl::cpu {
@@ -132,6 +133,8 @@ void Emitter::reduce(const Instr& instr) {
     reduce_unrolled(instr, n);
   else if (lanes_.width == 0)
     reduce_along_k(instr);
+  else if (instr.at_most > 0)
+    reduce_few(instr);
   else
     reduce_in_lanes(instr);
 }
@@ -159,6 +162,65 @@ void Emitter::reduce_unrolled(const Instr& instr, int64_t n) {
   };
   const Partial result = folded(0, 1); // which sets `taken`
   finish_reduce(instr, result, taken, varying);
+}
+
+// No more elements than at_most, how many is known when the kernel runs: each is in a lane of its own of the order.
+void Emitter::reduce_few(const Instr& instr) {
+  const bool varying = varying_[instr.results[0].index], with_mask = instr.blocks[0].yields.size() > 1;
+  const bool ordered = is_float(instr.dtype) && (instr.reduce == ReduceOp::Sum || instr.reduce == ReduceOp::Prod);
+  const auto most = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(instr.at_most)));
+  const int64_t width = varying ? lanes_.width : 1;
+  Value *zero = b.getInt64(0), *n = scalar(instr.operands[0]);
+  const Partial none = identity(instr, varying);
+  LaneArray lanes(*this, instr, ordered ? most * width : 1);
+  auto place = [&](Value* k) { return b.CreateMul(k, b.getInt64(static_cast<uint64_t>(width))); };
+  Values init;
+  if (!ordered) init.push_back(none.v);
+  if (!ordered && none.index) init.push_back(none.index);
+  if (with_mask) init.push_back(llvm::Constant::getNullValue(shaped(DType::Bool, varying)));
+  const Values found = loop(zero, n, 1, init, [&](Value* k, const Values& carried) {
+    Value* mask = nullptr;
+    const Partial next = element(instr, Val::uniform(k), &mask, varying);
+    Values after;
+    if (ordered) {
+      lanes.write(place(k), next);
+    } else {
+      const Partial both = combine(instr, {carried[0], none.index ? carried[1] : nullptr}, next, true);
+      after.push_back(both.v);
+      if (none.index) after.push_back(both.index);
+    }
+    if (with_mask) after.push_back(b.CreateOr(carried.back(), mask));
+    return after;
+  });
+  Value* taken = with_mask ? found.back() : b.CreateICmpSGT(n, zero);
+  if (!ordered) {
+    const Partial result{found[0], none.index ? found[1] : nullptr};
+    return finish_reduce(instr, with_first(instr, result, zero), taken, varying);
+  }
+  auto meet = [&](int64_t count) { // the first lanes, which have all elements
+    loop(n, b.getInt64(static_cast<uint64_t>(count)), 1, {}, [&](Value* k, const Values&) -> Values {
+      lanes.write(place(k), none);
+      return {};
+    });
+    std::vector<Partial> parts;
+    for (int64_t k = 0; k < count; ++k)
+      parts.push_back(lanes.read(place(b.getInt64(static_cast<uint64_t>(k))), varying));
+    for (size_t step = parts.size() / 2; step > 0; step /= 2)
+      for (size_t k = 0; k < step; ++k)
+        parts[k] = combine(instr, parts[k], parts[k + step]);
+    return parts[0].v;
+  };
+  constexpr int64_t few = 4;
+  Value* total = nullptr;
+  if (most <= few) {
+    total = meet(most);
+  } else {
+    total = llvm::PoisonValue::get(none.v->getType());
+    Value* are_few = b.CreateICmpSLE(n, b.getInt64(few));
+    total = branch(are_few, [&] { return Values{meet(few)}; }, {total})[0];
+    total = branch(b.CreateNot(are_few), [&] { return Values{meet(most)}; }, {total})[0];
+  }
+  finish_reduce(instr, {total}, taken, varying);
 }
 
 // --- along k: the lanes of the order are a vector

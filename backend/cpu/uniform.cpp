@@ -158,7 +158,9 @@ bool has_vector_code(const Block& block) {
 }
 
 bool has_chain(const Block& block) {
-  return any_instr(block, [](const Instr& instr) { return instr.op == KOp::Contract || instr.op == KOp::Reduce; });
+  return any_instr(block, [](const Instr& instr) {
+    return instr.op == KOp::Contract || (instr.op == KOp::Reduce && instr.at_most == 0);
+  });
 }
 
 int widest_element(const kir::Kernel& kernel, const Block& block) {

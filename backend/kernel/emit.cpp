@@ -1,5 +1,6 @@
 #include "backend/kernel/loops.h"
 #include "ir/graph/op_info.h"
+#include "passes/fuse/views.h"
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -182,6 +183,7 @@ static bool divides(const Monomial& a, const Monomial& b) {
 // Cuts both lists of sizes into blocks of equal products, as small as can be seen, and renumbers within each.
 Index Emitter::reshape_index(std::span<const ir::Dim> from, std::span<const ir::Dim> to, const Index& index) {
   Index result(from.size(), b.i64(0));
+  if (renames_an_axis(from, to)) return index;
   size_t i = 0, j = 0; // in `to` and `from`
   auto skip_units = [&] {
     while (i < to.size() && is_unit(to[i]))
@@ -340,6 +342,7 @@ ValueId Emitter::captured(ir::ValueId v, const Index& index) {
 
 ValueId Emitter::buffer_offset(const Buffer& buffer, ir::ValueId v, const Index& index) {
   ValueId offset = linearise(std::span(index).subspan(buffer.skip), std::span(type(v).dims).subspan(buffer.skip));
+  if (buffer.apart != 1) offset = b.mul(offset, b.i64(buffer.apart));
   return buffer.base.valid() ? b.add(buffer.base, offset) : offset;
 }
 

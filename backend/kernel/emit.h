@@ -61,6 +61,7 @@ public:
     size_t skip = 0;
     bool stable = false; // written in an earlier phase: may be read anywhere
     ValueId base;        // added to the offset, if valid
+    int64_t apart = 1;   // so many elements are between its neighbours
     Index where = {};    // it holds the elements whose index begins so; others are computed
   };
   std::unordered_map<uint32_t, Buffer> buffers; // by ir::ValueId
@@ -134,6 +135,12 @@ public:
   ValueId any_element(const ir::Node& reduce, size_t operand, const Index& kept);
   // A float sum whose mask took no element is +0.0, not the identity -0.0.
   ValueId unmasked_zero(const ir::Node& reduce, const Index& kept, ValueId sum);
+  // What Reduces over these axes fold is known to be few elements, at most so many.
+  struct ShortRows {
+    std::vector<ir::Dim> inner;
+    int64_t most = 0;
+  };
+  std::optional<ShortRows> short_rows;
   // Called inside a Reduce of the kernel's own region, with the index of the element being folded.
   std::function<void(const ir::Node&, const Index&)> in_reduce;
 

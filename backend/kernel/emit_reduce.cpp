@@ -104,6 +104,7 @@ ValueId Emitter::reduce(const ir::Node& n, const Index& index) {
     Instr instr = make(KOp::Reduce, {count});
     instr.reduce = n.as<ir::ReduceAttrs>().op;
     instr.dtype = from;
+    if (short_rows && folded_dims(n) == short_rows->inner) instr.at_most = short_rows->most;
     instr.blocks.push_back(std::move(*block));
     if (gives_position(n.as<ir::ReduceAttrs>().op))
       return position(b, b.append(std::move(instr), {from, DType::I64})[1]);

@@ -10,7 +10,9 @@ void lower_map(Emitter& emitter, const Layout& layout);
 // use.
 size_t transposed_ways(const Emitter& emitter);
 bool lower_transposed(Emitter& emitter, size_t way);
-void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout);    // layout.split: of the inner axes
+void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout); // layout.split: of the inner axes
+// Rows of at most so many elements, side by side in vectors; with `others` longer ones, too, as lower_rows has them.
+void lower_short_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout, int64_t most, bool others);
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions
 bool may_be_flat(const Emitter& emitter, const KernelShape& shape, const Layout& layout); // Layout::flat
 void lower_scan(Emitter& emitter, const Layout& layout); // of which only `vector` counts; so for lower_scatter

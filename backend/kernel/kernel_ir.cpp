@@ -117,7 +117,10 @@ private:
     case KOp::Load:
     case KOp::Store: out_ += fmt::format(" ${}", instr.param); break;
     case KOp::Reduce:
-    case KOp::ReduceChunk: out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype)); break;
+    case KOp::ReduceChunk:
+      out_ += fmt::format(" {} {}", tl::name_of(instr.reduce), tl::name_of(instr.dtype));
+      if (instr.at_most > 0) out_ += fmt::format(" at_most {}", instr.at_most);
+      break;
     case KOp::Contract:
     case KOp::Round16: out_ += fmt::format(" {}", tl::name_of(instr.dtype)); break;
     case KOp::CopyTransposed: out_ += fmt::format(" ${} ${}", instr.param, instr.source); break;

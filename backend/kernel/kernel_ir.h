@@ -141,6 +141,7 @@ struct Instr {
   uint32_t param = 0;
   uint32_t source = 0; // a parameter
   int32_t site = -1;
+  int64_t at_most = 0; // Reduce: its extent is known to be no more, where that is few; 0: nothing is known
   Scalar imm;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;

@@ -260,6 +260,8 @@ private:
       if (!count(in.op == KOp::Reduce ? 1 : 2, arg ? 2 : 1, 1)) break;
       for (DType type : t)
         require(type == DType::I64, in, "bounds are i64");
+      require(in.at_most >= 0 && in.at_most <= kSumLanes && (in.at_most == 0 || in.op == KOp::Reduce), in,
+              "few elements, of a whole reduction");
       block(in.blocks[0], {DType::I64});
       std::vector<DType> yields = types_of(in.blocks[0].yields);
       require(yields.size() == 1 || (yields.size() == 2 && yields[1] == DType::Bool), in,

@@ -168,6 +168,39 @@ struct Job {
     return of_flat.divisions || of_flat.gathers || of_flat.nonuniform ? kernel : flat;
   }
 
+  // How long rows are, at most, that go side by side through vectors. What is done once for a row, or takes several
+  // passes, costs more than to find elements that lie apart, and to store them; a sum does where rows are a fraction of
+  // a register.
+  int64_t longest_short_row(const KernelShape& shape, int64_t inner) const {
+    size_t passes = 0;
+    bool is_light = true, stores_rows = false;
+    for (ir::NodeId id : node.regions[0].nodes)
+      if (const ir::Node& n = function[id]; n.op == ir::Op::Reduce) {
+        ++passes;
+        is_light = is_light && !gives_position(n.as<ir::ReduceAttrs>().op);
+      }
+    for (ir::ValueId yield : node.regions[0].yields)
+      stores_rows = stores_rows || level_of(function[yield].type, shape) == Level::Element;
+    if (stores_rows) return 12;
+    return !is_light || passes > 1 ? 24 : inner < 0 ? 8 : 4;
+  }
+
+  Kernel rows(const KernelShape& shape, int64_t inner) const {
+    Layout layout;
+    Kernel kernel =
+        best_layout(shape.inner, [&](Emitter& e, const Layout& chosen) { lower_rows(e, shape, chosen); }, layout);
+    const int64_t most = longest_short_row(shape, inner);
+    if (target != Target::Cpu || shape.outer.empty() || !layout.vector || inner > most) return kernel;
+    auto side_by_side = [&](bool others) {
+      auto form = [&](Emitter& e, const Layout& chosen) { lower_short_rows(e, shape, chosen, most, others); };
+      return with_guards(form, layout);
+    };
+    Kernel few = side_by_side(false);
+    const Findings found = inspect(few);
+    if (found.divisions || found.nonuniform) return kernel;
+    return inner < 0 ? side_by_side(true) : few;
+  }
+
   Kernel nest() const {
     KernelShape shape = kernel_shape(function, node);
     int64_t inner = 1; // -1: not a constant
@@ -180,8 +213,7 @@ struct Job {
       return kernel;
     }
     case NestForm::Rows:
-      if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile))
-        return best_layout(shape.inner, [&](Emitter& e, const Layout& layout) { lower_rows(e, shape, layout); });
+      if (!shape.outer.empty() || (inner >= 0 && inner <= kRowInOneTile)) return rows(shape, inner);
       [[fallthrough]];
     case NestForm::Columns: return columns(shape);
     case NestForm::Scan: return best_layout({}, lower_scan);

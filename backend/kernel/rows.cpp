@@ -10,11 +10,16 @@
 namespace tl::kir {
 namespace {
 
+constexpr int64_t kTogether = 256; // short rows of a tile
+
 class Rows {
 public:
-  Rows(Emitter& e, const KernelShape& shape, const Layout& layout) : e_(e), shape_(shape), layout_(layout) {}
+  // `most`: rows of at most so many elements are side by side in vectors; 0: a row's elements are.
+  Rows(Emitter& e, const KernelShape& shape, const Layout& layout, int64_t most = 0)
+      : e_(e), shape_(shape), layout_(layout), most_(most) {}
 
-  void run() {
+  // `times`: 1 or 0, as a formula: is there anything to do?
+  void run(const SizeFormula& times = SizeFormula::constant(1)) {
     const ir::Region& region = e_.region();
     for (ir::NodeId id : region.nodes)
       if (e_.function[id].op == ir::Op::Reduce) reduces_.push_back(&e_.function[id]);
@@ -22,7 +27,14 @@ public:
       (is_element(region.yields[i]) ? element_outputs_ : row_outputs_).push_back(i);
     plan();
     SizeFormula inner = e_.formula(shape_.inner);
-    phase(e_, e_.formula(shape_.outer), [&](ValueId tile) { row(tile); }, inner);
+    if (most_ > 0) {
+      const SizeFormula together = SizeFormula::constant(kTogether);
+      phase(
+          e_, kir::times(ceil_div(e_.formula(shape_.outer), together), times), [&](ValueId tile) { rows_of(tile); },
+          kir::times(together, inner));
+      return;
+    }
+    phase(e_, kir::times(e_.formula(shape_.outer), times), [&](ValueId tile) { row(tile); }, inner);
     if (e_.target != Target::Cpu) e_.b.kernel.phases.back().row = inner;
   }
 
@@ -124,8 +136,13 @@ private:
   void keep(ir::ValueId v, size_t first) {
     const ir::Type& type = e_.type(v);
     Kept kept{first, {}};
-    std::optional<size_t> output = free_output(v, first);
-    if (output) {
+    std::optional<size_t> output = most_ > 0 ? std::nullopt : free_output(v, first);
+    if (most_ > 0) { // a row's elements lie a tile's rows apart
+      const SizeFormula count = SizeFormula::constant(kTogether * most_);
+      kept.buffer.param = e_.add_workspace(ParamKind::Local, type.dtype, count, "rows");
+      kept.buffer.skip = shape_.outer.size();
+      kept.buffer.apart = kTogether;
+    } else if (output) {
       taken_.insert(*output);
       kept.buffer = {.param = e_.output_param(*output), .skip = 0, .stable = false, .base = {}};
     } else {
@@ -169,9 +186,31 @@ private:
     return std::any_of(captured.begin(), captured.end(), may_overlap);
   }
 
-  void row(ValueId tile) {
+  void rows_of(ValueId tile) {
     Builder& b = e_.b;
-    Index outer = e_.decompose(tile, shape_.outer);
+    e_.short_rows = {shape_.inner, most_};
+    const ValueId first = b.mul(tile, b.i64(kTogether));
+    const ValueId end = b.min(b.add(first, b.i64(kTogether)), e_.product(shape_.outer));
+    e_.vector_loop(first, end, [&](ValueId row) {
+      for (auto& [value, kept] : kept_)
+        kept.buffer.base = b.sub(row, first);
+      const Index outer = e_.decompose(row, shape_.outer);
+      fold(outer);
+      if (!element_outputs_.empty())
+        e_.serial_loop(b.i64(0), e_.product(shape_.inner), [&](ValueId k) {
+          Index full = outer;
+          const Index rest = e_.decompose(k, shape_.inner);
+          full.insert(full.end(), rest.begin(), rest.end());
+          store_outputs(e_, element_outputs_, full);
+        });
+      store_outputs(e_, row_outputs_, outer);
+      e_.buffers.clear();
+    });
+    e_.short_rows.reset();
+  }
+
+  // The row's Reduces, in order.
+  void fold(const Index& outer) {
     e_.in_reduce = [&](const ir::Node& n, const Index& full) {
       for (size_t p = 0; p < reduces_.size(); ++p)
         if (reduces_[p] == &n) store_kept(p, full);
@@ -181,6 +220,12 @@ private:
       publish(p, outer);
     }
     e_.in_reduce = nullptr;
+  }
+
+  void row(ValueId tile) {
+    Builder& b = e_.b;
+    Index outer = e_.decompose(tile, shape_.outer);
+    fold(outer);
     if (!element_outputs_.empty()) {
       std::span<const ir::Dim> inner = shape_.inner;
       std::span<const ir::Dim> slow = inner.first(layout_.split), fast = inner.subspan(layout_.split);
@@ -239,6 +284,7 @@ private:
   Emitter& e_;
   const KernelShape& shape_;
   Layout layout_;
+  int64_t most_;
   std::vector<const ir::Node*> reduces_;
   std::vector<size_t> element_outputs_, row_outputs_;
   std::vector<Pass> passes_;
@@ -250,5 +296,11 @@ private:
 } // namespace
 
 void lower_rows(Emitter& e, const KernelShape& shape, const Layout& layout) { Rows(e, shape, layout).run(); }
+
+void lower_short_rows(Emitter& e, const KernelShape& shape, const Layout& layout, int64_t most, bool others) {
+  const SizeFormula is_short = others ? is_at_most(e.formula(shape.inner), most) : SizeFormula::constant(1);
+  Rows(e, shape, layout, most).run(is_short); // each way has its phase, and one of them no tiles
+  if (others) Rows(e, shape, layout).run(minus(SizeFormula::constant(1), is_short));
+}
 
 } // namespace tl::kir
