@@ -1,5 +1,6 @@
 #include "vm/linalg/fourier.h"
 #include "vm/linalg/fourier_rows.h"
+#include <cstring>
 
 namespace tl {
 namespace {
@@ -26,6 +27,68 @@ template <class T> bool fits_lanes(const FourierSizes& s) {
   return length <= (s.inner == 1 ? kShort : kColumnElements / kLanes<T>) && is_smooth(length);
 }
 
+// -i / 2 * exp(-2 pi i k / n), up to half of h.
+template <class T> void fill_mixed(int64_t h, const Circle& circle, Number<T>* mixed) {
+  for (int64_t k = 1; 2 * k <= h; ++k) {
+    const Number<double> z = circle(k);
+    mixed[k] = {static_cast<T>(0.5 * z.im), static_cast<T>(-0.5 * z.re)};
+  }
+}
+
+// With e the transform of the even elements and o that of the odd ones, the transform of the packed ones is z = e + i o,
+// and the spectrum is x[k] = e[k] + exp(-2 pi i k / n) o[k]; both are the conjugates of their h - k-th. Of lines of
+// `width` transforms, V at a time, in place: there are h + 1 lines.
+template <class T, class V> struct Mixing {
+  int64_t h, width;
+  const Number<T>* mixed;
+  static constexpr auto kStep = static_cast<int64_t>(sizeof(V) / sizeof(T));
+
+  void unpack(ComplexRow<T> z) const {
+    for (int64_t c = 0; c < width; c += kStep) {
+      const V re = load(z.re + c), im = load(z.im + c);
+      store(z.re + c, re + im);
+      store(z.im + c, V{});
+      store(z.re + h * width + c, re - im);
+      store(z.im + h * width + c, V{});
+    }
+    for (int64_t k = 1; 2 * k <= h; ++k)
+      mix(z, k * width, (h - k) * width, mixed[k]);
+  }
+  // The way back, from the parts of halves: each meets the conjugate of the other half.
+  void pack(ComplexRow<T> z) const {
+    for (int64_t c = 0; c < width; c += kStep) {
+      const V first = load(z.re + c), second = load(z.re + h * width + c);
+      store(z.re + c, first + second);
+      store(z.im + c, first - second);
+    }
+    for (int64_t k = 1; 2 * k <= h; ++k)
+      mix(z, k * width, (h - k) * width, {mixed[k].re, -mixed[k].im});
+  }
+
+private:
+  static V load(const T* at) {
+    V v;
+    std::memcpy(&v, at, sizeof v);
+    return v;
+  }
+  static void store(T* at, V v) { std::memcpy(at, &v, sizeof v); }
+  // Of a and the conjugate of b: half of the sum, and the difference times w; their sum, and the conjugate of their
+  // difference.
+  void mix(ComplexRow<T> z, int64_t a, int64_t b, Number<T> w) const {
+    using blas::fma, blas::fnma;
+    const V half = V{} + T(0.5), wr = w.re - V{}, wi = w.im - V{};
+    for (int64_t c = 0; c < width; c += kStep) {
+      const V ar = load(z.re + a + c), ai = load(z.im + a + c), br = load(z.re + b + c), bi = load(z.im + b + c);
+      const V er = half * (ar + br), ei = half * (ai - bi), dr = ar - br, di = ai + bi;
+      const V re = fnma(di, wi, dr * wr), im = fma(di, wr, dr * wi);
+      store(z.re + a + c, er + re);
+      store(z.im + a + c, ei + im);
+      store(z.re + b + c, er - re);
+      store(z.im + b + c, im - ei);
+    }
+  }
+};
+
 template <class T> class LaneTransform {
 public:
   static int64_t size(const FourierSizes& s) {
@@ -42,11 +105,7 @@ public:
     circle.fill(sizes.n, reinterpret_cast<double*>(space.next(doubles<T>(Circle::size(sizes.n)))));
     columns_.emplace(length_, circle, space.next(ColumnTransform<T>::size(length_)));
     mixed_ = reinterpret_cast<Number<T>*>(space.next(2 * length_));
-    if (is_packed(sizes))
-      for (int64_t k = 1; 2 * k <= length_; ++k) { // -i / 2 * exp(-2 pi i k / n)
-        const Number<double> z = circle(k);
-        mixed_[k] = {static_cast<T>(0.5 * z.im), static_cast<T>(-0.5 * z.re)};
-      }
+    if (is_packed(sizes)) fill_mixed(length_, circle, mixed_);
   }
 
   // So many transforms at most at a time.
@@ -60,12 +119,12 @@ public:
     if (sizes_.kind == ToHalf && is_packed(sizes_)) {
       get(from.re, lines, count, in.re, in.im, width);
       const ComplexRow<T> out = columns_->run(width);
-      unpack(out, width);
+      Mixing<T, Vector<T>>{length_, width, mixed_}.unpack(out);
       put(to, out, width, count);
     } else if (sizes_.kind == FromHalf && is_packed(sizes_)) { // the inverse of swapped parts is the swapped transform
       get(from.re, lines, count, in.im, width);
       get(from.im, lines, count, in.re, width);
-      pack(swapped(in), width);
+      Mixing<T, Vector<T>>{length_, width, mixed_}.pack(swapped(in));
       const ComplexRow<T> out = columns_->run(width);
       put(to.re, sizes_.n, count, out.im, out.re, width);
     } else if (sizes_.kind == FromHalf) {
@@ -121,50 +180,6 @@ private:
     put(to.im, sizes_.to_lines(), count, from.im, width);
   }
 
-  // With e the transform of the even elements and o that of the odd ones, z = e + i o, and the spectrum is
-  // x[k] = e[k] + exp(-2 pi i k / n) o[k]; both are the conjugates of their h - k-th.
-  void unpack(ComplexRow<T> z, int64_t width) const {
-    using namespace blas;
-    const int64_t last = length_ * width;
-    for (int64_t c = 0; c < width; c += kLanes<T>) {
-      const Vector<T> re = load(z.re + c), im = load(z.im + c), none{};
-      store(z.re + c, re + im);
-      store(z.im + c, none);
-      store(z.re + last + c, re - im);
-      store(z.im + last + c, none);
-    }
-    for (int64_t k = 1; 2 * k <= length_; ++k)
-      mix(z, k * width, last - k * width, width, mixed_[k]);
-  }
-  // The way back, from the parts of halves: each meets the conjugate of the other half.
-  void pack(ComplexRow<T> z, int64_t width) const {
-    using namespace blas;
-    const int64_t last = length_ * width;
-    for (int64_t c = 0; c < width; c += kLanes<T>) {
-      const Vector<T> first = load(z.re + c), second = load(z.re + last + c);
-      store(z.re + c, first + second);
-      store(z.im + c, first - second);
-    }
-    for (int64_t k = 1; 2 * k <= length_; ++k)
-      mix(z, k * width, last - k * width, width, {mixed_[k].re, -mixed_[k].im});
-  }
-  // Of a and the conjugate of b: half of the sum, and the difference times w; their sum, and the conjugate of their
-  // difference.
-  static void mix(ComplexRow<T> z, int64_t a, int64_t b, int64_t width, Number<T> w) {
-    using namespace blas;
-    const Vector<T> half = broadcast(T(0.5)), wr = broadcast(w.re), wi = broadcast(w.im);
-    for (int64_t c = 0; c < width; c += kLanes<T>) {
-      const Vector<T> ar = load(z.re + a + c), ai = load(z.im + a + c);
-      const Vector<T> br = load(z.re + b + c), bi = load(z.im + b + c);
-      const Vector<T> er = half * (ar + br), ei = half * (ai - bi), dr = ar - br, di = ai + bi;
-      const Vector<T> re = fnma(di, wi, dr * wr), im = fma(di, wr, dr * wi);
-      store(z.re + a + c, er + re);
-      store(z.im + a + c, ei + im);
-      store(z.re + b + c, er - re);
-      store(z.im + b + c, im - ei);
-    }
-  }
-
   FourierSizes sizes_;
   int64_t length_, most_;
   std::optional<ColumnTransform<T>> columns_;
@@ -176,50 +191,75 @@ private:
 template <class T> class RowTransform {
 public:
   static int64_t size(const FourierSizes& s) {
-    if (is_smooth(s.n)) return aligned_size<T>(SplitRows<T>::size(s.n));
-    return aligned_size<T>(Convolution<T>::size(s.n)) + 4 * aligned_size<T>(s.n);
+    if (is_smooth(s.n)) return aligned_size<T>(SplitRows<T>::size(s.kind, s.n));
+    const int64_t length = lane_length(s);
+    return aligned_size<T>(Convolution<T>::size(length)) + 4 * aligned_size<T>(length + 1) +
+           aligned_size<T>(length + 2) + doubles<T>(Circle::size(s.n));
   }
 
-  RowTransform(const FourierSizes& sizes, T* work) : kind_(sizes.kind), n_(sizes.n) {
+  RowTransform(const FourierSizes& sizes, T* work) : kind_(sizes.kind), n_(sizes.n), length_(lane_length(sizes)) {
     Space<T> space{work};
     if (is_smooth(n_)) {
-      split_.emplace(n_, space.next(SplitRows<T>::size(n_)));
+      split_.emplace(kind_, n_, space.next(SplitRows<T>::size(kind_, n_)));
       return;
     }
-    convolution_.emplace(n_, space.next(Convolution<T>::size(n_)));
-    whole_ = space.next_row(n_);
-    result_ = space.next_row(n_);
+    convolution_.emplace(length_, space.next(Convolution<T>::size(length_)));
+    whole_ = space.next_row(length_ + 1);
+    result_ = space.next_row(length_ + 1);
+    if (!is_packed(sizes)) return;
+    Circle circle;
+    circle.fill(n_, reinterpret_cast<double*>(space.next(doubles<T>(Circle::size(n_)))));
+    auto* mixed = reinterpret_cast<Number<T>*>(space.next(length_ + 2));
+    fill_mixed(length_, circle, mixed);
+    mixing_ = {length_, 1, mixed};
   }
 
   void run(ComplexRow<const T> from, ComplexRow<T> to) const {
-    if (split_) {
-      switch (kind_) {
-      case Complex: return split_->run(from, to);
-      case ToHalf: return split_->run_to_half(from.re, to);
-      case FromHalf: return split_->run_from_half(from, to.re);
-      }
-    }
     switch (kind_) {
-    case Complex: return convolution_->run(from, to, n_);
-    case ToHalf:
-      convolution_->run({from.re, nullptr}, to, n_ / 2 + 1);
-      to.im[0] = T(0);
-      if (n_ % 2 == 0) to.im[n_ / 2] = T(0);
-      return;
-    case FromHalf:
-      for (int64_t k = 0; k < n_; ++k) { // the swapped parts of g; beyond it, zeros
-        const bool given = k <= n_ / 2, real = k == 0 || 2 * k == n_;
-        whole_.re[k] = given && !real ? from.im[k] : T(0);
-        whole_.im[k] = given ? from.re[k] : T(0);
-      }
-      convolution_->run(constant(whole_), result_, n_);
-      copy(to.re, result_.im, n_);
+    case Complex: return split_ ? split_->run(from, to) : convolution_->run(from, to, n_);
+    case ToHalf: return split_ ? split_->run_to_half(from.re, to) : to_half(from.re, to);
+    case FromHalf: return split_ ? split_->run_from_half(from, to.re) : from_half(from, to.re);
     }
   }
 
 private:
+  void to_half(const T* from, ComplexRow<T> to) const {
+    if (n_ % 2 != 0) {
+      convolution_->run({from, nullptr}, to, n_ / 2 + 1);
+      to.im[0] = T(0);
+      return;
+    }
+    for (int64_t k = 0; k < length_; ++k) {
+      whole_.re[k] = from[2 * k];
+      whole_.im[k] = from[2 * k + 1];
+    }
+    convolution_->run(constant(whole_), to, length_);
+    mixing_.unpack(to);
+  }
+
+  // The inverse of swapped parts is the swapped transform.
+  void from_half(ComplexRow<const T> from, T* to) const {
+    const int64_t given = n_ / 2 + 1;
+    copy(whole_.re, from.re, given);
+    copy(whole_.im, from.im, given);
+    if (n_ % 2 == 0) {
+      mixing_.pack(whole_);
+    } else { // the rest is 0: the real part of the sum is that of what is given
+      std::fill(whole_.re + given, whole_.re + n_, T(0));
+      std::fill(whole_.im + given, whole_.im + n_, T(0));
+      whole_.im[0] = T(0);
+    }
+    convolution_->run(constant(swapped(whole_)), result_, length_);
+    if (n_ % 2 != 0) return copy(to, result_.im, n_);
+    for (int64_t k = 0; k < length_; ++k) {
+      to[2 * k] = result_.im[k];
+      to[2 * k + 1] = result_.re[k];
+    }
+  }
+
   FourierKind kind_;
-  int64_t n_;
+  int64_t n_, length_; // of the convolution
+  Mixing<T, T> mixing_{};
   std::optional<SplitRows<T>> split_;
   std::optional<Convolution<T>> convolution_;
   ComplexRow<T> whole_{}, result_{};

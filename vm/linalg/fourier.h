@@ -1,12 +1,12 @@
-// Discrete Fourier transforms of columns of complex numbers, whose real and imaginary parts are arrays of their own:
+// Discrete Fourier transforms of columns of complex numbers. Real and imaginary parts are arrays of their own:
 //
 //   to[k] = sum over j of from[j] * exp(-2 pi i j k / n), not normalised
 //
 // A length is split into two factors near its root; transforms of the columns of that matrix, a factor of twiddles and
 // transforms of its rows give the whole (Bailey, "FFTs in external or hierarchical memory", 1990). Several columns at a
 // time are the lanes of vectors, transformed in cache by Stockham's algorithm with radices 4, 2, 3, 5 and other primes.
-// A length with a greater prime factor is a convolution (Bluestein, 1970). Transforms of real numbers, and the way back,
-// take half of the work. What happens to a column depends on the sizes of the matrix alone, and no routine of the
+// A length with a greater prime factor is a convolution (Bluestein, 1970). Transforms of real numbers, and the way
+// back, take half of the work. What happens to a column depends on the sizes of the matrix alone, and no routine of the
 // machine's libm takes part: the bits are the same everywhere.
 #pragma once
 #include <cstdint>

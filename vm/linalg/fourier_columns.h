@@ -1,5 +1,5 @@
-// The parts of Fourier transforms (vm/linalg/fourier.cpp): numbers on the unit circle, factors of lengths, transforms of
-// columns by Stockham's algorithm, and transposition. Internal to vm/linalg.
+// The parts of Fourier transforms (vm/linalg/fourier.cpp): numbers on the unit circle, factors of lengths, transforms
+// of columns by Stockham's algorithm, and transposition. Internal to vm/linalg.
 #pragma once
 #include "abi/scalar_op.h"
 #include "vm/linalg/blas/vector.h"

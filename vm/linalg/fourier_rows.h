@@ -51,25 +51,36 @@ template <class T> ComplexRow<T> swapped(ComplexRow<T> row) { return {row.im, ro
 
 template <class T> class SplitRows {
 public:
-  static int64_t size(int64_t n) {
+  static int64_t size(FourierKind kind, int64_t n) {
     const int64_t outer = nearest_to_root(n), inner = n / outer;
-    return doubles<T>(Circle::size(n)) + 2 * aligned_size<T>(n + 2 * inner) + 2 * aligned_size<T>(inner * kColumns) +
+    return aligned_size<T>(2 * lines(kind, n) * starts(kind, n)) + doubles<T>(Circle::size(n)) +
+           2 * aligned_size<T>(n + 2 * inner) + 2 * aligned_size<T>(inner * kColumns) +
            aligned_size<T>(ColumnTransform<T>::size(outer)) + aligned_size<T>(ColumnTransform<T>::size(inner));
   }
 
-  SplitRows(int64_t n, T* work) : n_(n), outer_(nearest_to_root(n)), inner_(n / outer_), half_(outer_ / 2 + 1) {
+  SplitRows(FourierKind kind, int64_t n, T* work)
+      : n_(n), outer_(nearest_to_root(n)), inner_(n / outer_), half_(outer_ / 2 + 1), lines_(lines(kind, n)) {
     Space<T> space{work};
-    circle_.fill(n, reinterpret_cast<double*>(space.next(doubles<T>(Circle::size(n)))));
+    Circle circle;
+    circle.fill(n, reinterpret_cast<double*>(space.next(doubles<T>(Circle::size(n)))));
     middle_ = space.next_row(n + 2 * inner_);
     powers_ = space.next_row(inner_ * kColumns);
-    columns_.emplace(outer_, circle_, space.next(ColumnTransform<T>::size(outer_)));
-    rows_.emplace(inner_, circle_, space.next(ColumnTransform<T>::size(inner_)));
+    columns_.emplace(outer_, circle, space.next(ColumnTransform<T>::size(outer_)));
+    rows_.emplace(inner_, circle, space.next(ColumnTransform<T>::size(inner_)));
     for (int64_t k = 0; k < inner_; ++k)
       for (int64_t c = 0; c < kColumns; ++c) {
-        const Number<T> z = rounded<T>(circle_(k * c % n_));
+        const Number<T> z = rounded<T>(circle(k * c % n_));
         powers_.re[k * kColumns + c] = z.re;
         powers_.im[k * kColumns + c] = z.im;
       }
+    firsts_ = reinterpret_cast<Number<T>*>(space.next(2 * lines_ * starts(kind, n)));
+    for (int64_t i = 0; i < starts(kind, n); ++i) {
+      const int64_t start = kind != FourierKind::ToHalf ? i * kColumns
+                            : i % 2 == 0                ? i / 2 * kColumns
+                                                        : (inner_ + 1) / 2 + i / 2 * kColumns;
+      for (int64_t k = 0; k < lines_; ++k)
+        firsts_[i * lines_ + k] = rounded<T>(circle(k * start % n_));
+    }
   }
 
   void run(ComplexRow<const T> from, ComplexRow<T> to) const {
@@ -79,7 +90,7 @@ public:
       const ComplexRow<T> out = columns_->run(width);
       for (int64_t k = 0; k < outer_; ++k)
         for (int64_t c = 0; c < width; c += kLanes<T>)
-          put(out, k * width + c, times(at(out, k * width + c), twiddle(k, column, c)));
+          put(out, k * width + c, times(at(out, k * width + c), twiddle(k, column / kColumns, c)));
       transpose<T>(outer_, count, out.re, width, middle_.re + column * outer_, outer_);
       transpose<T>(outer_, count, out.im, width, middle_.im + column * outer_, outer_);
     }
@@ -112,8 +123,8 @@ public:
           const Vector<T> half = blas::broadcast(T(0.5)), none{};
           const Parts first = single ? Parts{z.re, none} : Parts{half * (z.re + y.re), half * (z.im - y.im)};
           const Parts second = single ? Parts{z.im, none} : Parts{half * (z.im + y.im), half * (y.re - z.re)};
-          put(apart, k * width + c, times(first, twiddle(k, column, c)));
-          put(apart, (half_ + k) * width + c, times(second, twiddle(k, pairs + column, c)));
+          put(apart, k * width + c, times(first, twiddle(k, column / kColumns * 2, c)));
+          put(apart, (half_ + k) * width + c, times(second, twiddle(k, column / kColumns * 2 + 1, c)));
         }
       auto store = [&](int64_t lines, int64_t first, int64_t these) {
         transpose<T>(half_, these, apart.re + lines * width, width, middle_.re + first * half_, half_);
@@ -179,7 +190,7 @@ public:
       const ComplexRow<T> out = rows_->run(width);
       for (int64_t j = 0; j < inner_; ++j)
         for (int64_t c = 0; c < width; c += kLanes<T>)
-          put(out, j * width + c, times(at(out, j * width + c), twiddle(j, row, c)));
+          put(out, j * width + c, times(at(out, j * width + c), twiddle(j, row / kColumns, c)));
       transpose<T>(inner_, count, out.re, width, middle_.re + row * inner_, inner_);
       transpose<T>(inner_, count, out.im, width, middle_.im + row * inner_, inner_);
     }
@@ -218,9 +229,22 @@ private:
   static Parts times(Parts a, Parts b) {
     return {blas::fnma(a.im, b.im, a.re * b.re), blas::fma(a.im, b.re, a.re * b.im)};
   }
-  // exp(-2 pi i k (column + c) / n), of the lanes from c on.
-  Parts twiddle(int64_t k, int64_t column, int64_t c) const {
-    const Number<T> first = rounded<T>(circle_(k * column % n_));
+  // Lines that are multiplied by twiddles, and groups of columns: their first ones are far apart, and the powers of each
+  // line are the same for all. Of real numbers the groups of both columns of a pair take turns.
+  static int64_t lines(FourierKind kind, int64_t n) {
+    const int64_t outer = nearest_to_root(n);
+    return kind == FourierKind::Complex ? outer : kind == FourierKind::ToHalf ? outer / 2 + 1 : n / outer;
+  }
+  static int64_t starts(FourierKind kind, int64_t n) {
+    const int64_t outer = nearest_to_root(n), inner = n / outer;
+    auto groups = [](int64_t columns) { return (columns + kColumns - 1) / kColumns; };
+    return kind == FourierKind::Complex  ? groups(inner)
+           : kind == FourierKind::ToHalf ? 2 * groups((inner + 1) / 2)
+                                         : groups(outer / 2 + 1);
+  }
+  // exp(-2 pi i k (start + c) / n), of the lanes from c on in the group of this number.
+  Parts twiddle(int64_t k, int64_t group, int64_t c) const {
+    const Number<T> first = firsts_[group * lines_ + k];
     return times(at(powers_, k * kColumns + c), {blas::broadcast(first.re), blas::broadcast(first.im)});
   }
 
@@ -238,9 +262,9 @@ private:
     load(to.im, from.im, rows, columns, first, count, width_of<T>(count));
   }
 
-  int64_t n_, outer_, inner_, half_;
-  Circle circle_;
+  int64_t n_, outer_, inner_, half_, lines_;
   ComplexRow<T> middle_, powers_;
+  Number<T>* firsts_ = nullptr;
   std::optional<ColumnTransform<T>> columns_, rows_;
 };
 
@@ -272,12 +296,12 @@ template <class T> class Convolution {
 public:
   static int64_t size(int64_t n) {
     const int64_t m = convolution_length(2 * n - 1);
-    return SplitRows<T>::size(m) + 2 * aligned_size<T>(n) + 6 * aligned_size<T>(m);
+    return SplitRows<T>::size(FourierKind::Complex, m) + 2 * aligned_size<T>(n) + 6 * aligned_size<T>(m);
   }
 
   Convolution(int64_t n, T* work) : n_(n), m_(convolution_length(2 * n - 1)) {
     Space<T> space{work};
-    split_.emplace(m_, space.next(SplitRows<T>::size(m_)));
+    split_.emplace(FourierKind::Complex, m_, space.next(SplitRows<T>::size(FourierKind::Complex, m_)));
     chirp_ = space.next_row(n_);
     kernel_ = space.next_row(m_);
     a_ = space.next_row(m_);

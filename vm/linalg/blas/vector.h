@@ -54,6 +54,11 @@ template <class Mask> inline bool any(Mask mask) {
 }
 #endif
 
+inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
+inline float fnma(float a, float b, float c) { return std::fma(-a, b, c); }
+inline double fnma(double a, double b, double c) { return std::fma(-a, b, c); }
+
 // The lanes in a fixed order.
 template <class T> inline T sum(Vector<T> v) {
   T total[kLanes<T>];
