@@ -276,7 +276,8 @@ def subjects():
 # ---- derivatives: by the real and the imaginary part, as one complex number
 
 SMOOTH = ["sum(abs(z) ** 2)", "abs(z[0] * z[1] / z[2])", "real(exp(z[0]) * sin(z[1]))", "sum(imag(log(z) * sqrt(z)))", "sum(angle(z * z[0]))", "sum(abs(fft(z)) ** 4)",
-          "sum(imag(ifft(z) * z[0]))", "sum(real(fft(z, n = 3)) ** 2)", "sum(abs(rfft(real(z) * imag(z))) ** 3)", "sum(irfft(z) ** 3)", "sum(irfft(z, n = 5) ** 3)", "sum(abs(rfft(outer(real(z), imag(z)), axis = 0)) ** 2)",
+          "sum(imag(ifft(z) * z[0]))", "sum(real(fft(z, n = 3)) ** 2)", "sum(abs(rfft(real(z) * imag(z))) ** 3)", "sum(irfft(z) ** 3)",
+          "sum(irfft(z, n = 5) ** 3)", "sum(abs(rfft(outer(real(z), imag(z)), axis = 0)) ** 2)",
           "real(z[1] ** 3) + imag(z[2] ** 2.5)",
           "abs(prod(z))", "sum(abs(cumsum(z)) ** 2)", "sum(real(tanh(z) + atan(z) + asinh(z)))", "abs(sum(z[i] * conj(z[j]) * z[0] for i, j))", "sum(abs(z[:, new] @ z[new, :]) ** 2)",
           "sum(abs(z[real(z) > 0.0]) ** 2)", "{ var w = z; w[1] *= z[0]; w[2] += z[1]; sum(abs(w) ** 2) }", "sum(vmap(|w| abs(w * w + z[0]))(z))",

@@ -35,8 +35,8 @@ template <class T> void fill_mixed(int64_t h, const Circle& circle, Number<T>* m
   }
 }
 
-// With e the transform of the even elements and o that of the odd ones, the transform of the packed ones is z = e + i o,
-// and the spectrum is x[k] = e[k] + exp(-2 pi i k / n) o[k]; both are the conjugates of their h - k-th. Of lines of
+// With e the transform of the even elements and o that of the odd ones, that of the packed ones is z = e + i o, and
+// the spectrum is x[k] = e[k] + exp(-2 pi i k / n) o[k]; both are the conjugates of their h - k-th. Of lines of
 // `width` transforms, V at a time, in place: there are h + 1 lines.
 template <class T, class V> struct Mixing {
   int64_t h, width;

@@ -229,8 +229,8 @@ private:
   static Parts times(Parts a, Parts b) {
     return {blas::fnma(a.im, b.im, a.re * b.re), blas::fma(a.im, b.re, a.re * b.im)};
   }
-  // Lines that are multiplied by twiddles, and groups of columns: their first ones are far apart, and the powers of each
-  // line are the same for all. Of real numbers the groups of both columns of a pair take turns.
+  // Lines that are multiplied by twiddles, and groups of columns: each has its first twiddle in a line, and the powers
+  // of the line's are the same for all. Of real numbers the groups of both columns of a pair take turns.
   static int64_t lines(FourierKind kind, int64_t n) {
     const int64_t outer = nearest_to_root(n);
     return kind == FourierKind::Complex ? outer : kind == FourierKind::ToHalf ? outer / 2 + 1 : n / outer;
