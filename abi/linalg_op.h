@@ -1,4 +1,4 @@
-// Decompositions of matrices, and Fourier transforms: one row each. Their meaning is vm/linalg, for both engines.
+// Decompositions of matrices, and Fourier transforms of their columns. Their meaning is vm/linalg, for both engines.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -19,8 +19,10 @@ namespace tl {
   TL_LINALG(Svd,             "svd",              1, 3) /* a m×n, finite -> u m×p, s p (descending), vt p×n */          \
   TL_LINALG(Eigh,            "eigh",             1, 2) /* a n×n, finite; its lower triangle -> w n (ascending), v n×n */ \
   TL_LINALG(EigParts,        "eig",              1, 3) /* a n×n, finite -> parts of w, n each; v n×n, as linalg.eig_parts */ \
-  TL_LINALG(Fft,             "fft",              2, 2) /* a, b 1×n: parts of n numbers -> those of their transform */  \
-  TL_LINALG(InverseFft,      "inverse_fft",      2, 2) /* the same with exp(+2 pi i …), without the factor 1 / n */
+  TL_LINALG(Fft,             "fft",              2, 2) /* a, b m×n: parts of columns -> those of their transforms */   \
+  TL_LINALG(InverseFft,      "inverse_fft",      2, 2) /* the same with exp(+2 pi i …), without the factor 1 / m */    \
+  TL_LINALG(RealFft,         "real_fft",         1, 2) /* a m×n, real -> the first m / 2 + 1 of each transform */      \
+  TL_LINALG(RealFftTransposed, "real_fft_transposed", 2, 1) /* the transposed map: a, b (k / 2 + 1)×n -> k×n, real */
 // clang-format on
 
 enum class LinalgOp : uint8_t {
@@ -41,7 +43,8 @@ inline constexpr LinalgOpInfo kLinalgOps[] = {
 inline constexpr int kLinalgOpCount = static_cast<int>(std::size(kLinalgOps));
 constexpr const LinalgOpInfo& info(LinalgOp op) { return kLinalgOps[static_cast<int>(op)]; }
 
-// The sizes of one call: `batch` matrices a of m by n, b of m by k (0 where there is none).
+// The sizes of one call: `batch` matrices a of m by n, b of m by k (0 where there is none; the rows of the result of
+// RealFftTransposed).
 struct LinalgSizes {
   int64_t batch = 0, m = 0, n = 0, k = 0;
 };

@@ -353,8 +353,9 @@ struct RecastExpr {}; // operand 0, whose type is written otherwise: checks run 
 //   StopwatchStart ()   StopwatchLap StopwatchTotal StopwatchCount (stopwatch)
 struct NoAttrs {};
 
-// CumSum CumProd CumMax CumMin (x), x converted like that of Sum; Concat Stack (x…); Gather (x, idx: i64);
-// Take (x, idx: i64), whose result has x's axes before, idx's axes, x's axes after.
+// CumSum CumProd CumMax CumMin (x), x converted like that of Sum; Concat Stack (x…); Gather (x, idx: i64); FftRows
+// InverseFftRows RealFftRows RealFftTransposedRows (x); Take (x, idx: i64), whose result has x's axes before, idx's
+// axes, x's axes after.
 struct AxisAttrs {
   int64_t axis = 0;
 };

@@ -412,6 +412,7 @@ std::optional<LinalgFailure> decompose(LinalgOp op, const std::vector<const Data
   const size_t leading = dims.size() - 2;
   LinalgSizes sizes{element_count({dims.begin(), dims.begin() + static_cast<long>(leading)}), dims[leading],
                     dims[leading + 1], operands.size() > 1 ? operands[1]->dims().back() : 0};
+  if (op == LinalgOp::RealFftTransposed) sizes.k = results[0].dims()[leading];
   std::vector<const std::byte*> from;
   std::vector<std::byte*> to;
   for (const Data* operand : operands)

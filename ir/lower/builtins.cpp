@@ -365,6 +365,8 @@ Leaves FunctionLowerer::builtin_operation(const typed::Expr& e, const std::vecto
   case Builtin::ImaginaryPart:
   case Builtin::FftRows:
   case Builtin::InverseFftRows:
+  case Builtin::RealFftRows:
+  case Builtin::RealFftTransposedRows:
   case Builtin::Grad: // Derive nodes by now
   case Builtin::ValueAndGrad:
   case Builtin::Vjp:

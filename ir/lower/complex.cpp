@@ -244,6 +244,9 @@ Leaves FunctionLowerer::complex_builtin(const typed::Expr& e, const std::vector<
   }
   case Builtin::FftRows: return fourier(e, LinalgOp::Fft, operands.at(0));
   case Builtin::InverseFftRows: return fourier(e, LinalgOp::InverseFft, operands.at(0));
+  case Builtin::RealFftRows: return fourier(e, LinalgOp::RealFft, operands.at(0));
+  case Builtin::RealFftTransposedRows:
+    return fourier(e, LinalgOp::RealFftTransposed, checked(operands.at(0), e.checks, true));
   case Builtin::Load: // which know their leaves
   case Builtin::Save:
   case Builtin::Wait: return builtin_operation(e, operands);
@@ -279,19 +282,25 @@ Leaves FunctionLowerer::complex_of_parts(const typed::Expr& e, const std::vector
   return parts;
 }
 
-// The transforms of all rows along the last axis.
+// The transforms along an axis: of the columns of matrices, whose other axis is what lies behind it.
 Leaves FunctionLowerer::fourier(const typed::Expr& e, LinalgOp op, const Leaves& z) {
   const LocId at = loc(e.span);
-  const std::vector<Dim> shape = dims(e.type.shape);
-  std::vector<Dim> rows = shape;
-  rows.insert(rows.end() - 1, Dim::of(1));
+  const auto axis = static_cast<size_t>(e.attrs<typed::AxisAttrs>().axis);
+  const std::vector<Dim> shape = dims(e.type.shape), given = dims(e.operands[0]->type.shape);
+  auto matrices = [&](const std::vector<Dim>& sizes) {
+    const auto behind = sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1;
+    std::vector<Dim> result(sizes.begin(), behind);
+    result.push_back(product({behind, sizes.end()}));
+    return result;
+  };
+  const std::vector<Dim> from = matrices(given), to = matrices(shape);
   std::vector<ValueId> operands;
   for (ValueId part : z)
-    operands.push_back(retyped(splat_to(part, shape, at), rows));
-  const Type t = Type::tensor(type(operands[0]).dtype, rows);
+    operands.push_back(retyped(splat_to(part, given, at), from));
+  const Type t = Type::tensor(type(operands[0]).dtype, to);
   const LinalgAttrs attrs{op, site("NoConvergence", "a Fourier transform has no failures", e.span)};
-  const NodeId node = here().node(Op::Linalg, std::move(operands), {t, t}, attrs, at);
-  Leaves result = f_[node].results;
+  const std::vector<Type> types(static_cast<size_t>(info(op).results), t);
+  Leaves result = f_[here().node(Op::Linalg, std::move(operands), types, attrs, at)].results;
   for (ValueId& part : result)
     part = retyped(part, shape);
   return result;

@@ -80,13 +80,14 @@ public:
     return t(solve(other, t(a), t(b)));
   }
 
-  // A transform of real and imaginary parts, which are like `row`.
-  std::vector<ValueId> fourier(LinalgOp op, std::vector<ValueId> parts, ValueId row) {
-    if (!parts[0].valid() && !parts[1].valid()) return {{}, {}};
+  // A transform of parts that are like `from`; its results are like `to`.
+  std::vector<ValueId> fourier(LinalgOp op, std::vector<ValueId> parts, ValueId from, ValueId to) {
+    const std::vector<Type> results(static_cast<size_t>(info(op).results), e.type(to));
+    if (std::none_of(parts.begin(), parts.end(), [](ValueId part) { return part.valid(); }))
+      return std::vector<ValueId>(results.size());
     for (ValueId& part : parts)
-      if (!part.valid()) part = e.zeros(e.type(row));
-    const Type result = e.type(row);
-    const NodeId node = e.builder().node(Op::Linalg, parts, {result, result}, LinalgAttrs{op, site_}, loc_);
+      if (!part.valid()) part = e.zeros(e.type(from));
+    const NodeId node = e.builder().node(Op::Linalg, parts, results, LinalgAttrs{op, site_}, loc_);
     return e.function()[node].results;
   }
 
@@ -247,7 +248,9 @@ std::vector<ValueId> linalg_tangents(Emit& e, const Decomposition& of, const std
   }
   case LinalgOp::EigParts: throw NotDifferentiable("the derivative of `linalg.eig` is not known", loc);
   case LinalgOp::Fft:
-  case LinalgOp::InverseFft: return m.fourier(of.op, tangents, of.operands[0]);
+  case LinalgOp::InverseFft:
+  case LinalgOp::RealFft:
+  case LinalgOp::RealFftTransposed: return m.fourier(of.op, tangents, a, y);
   }
   return {};
 }
@@ -346,8 +349,10 @@ std::vector<ValueId> linalg_cotangents(Emit& e, const Decomposition& of, const s
     return {m.of_symmetric(m.mul(m.mul(v, inner), m.t(v)))};
   }
   case LinalgOp::EigParts: throw NotDifferentiable("the derivative of `linalg.eig` is not known", loc);
-  case LinalgOp::Fft: return m.fourier(LinalgOp::InverseFft, cotangents, a); // the transposed map
-  case LinalgOp::InverseFft: return m.fourier(LinalgOp::Fft, cotangents, a);
+  case LinalgOp::Fft: return m.fourier(LinalgOp::InverseFft, cotangents, y, a); // the transposed maps
+  case LinalgOp::InverseFft: return m.fourier(LinalgOp::Fft, cotangents, y, a);
+  case LinalgOp::RealFft: return m.fourier(LinalgOp::RealFftTransposed, cotangents, y, a);
+  case LinalgOp::RealFftTransposed: return m.fourier(LinalgOp::RealFft, cotangents, y, a);
   }
   return {};
 }

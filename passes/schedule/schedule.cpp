@@ -1,6 +1,7 @@
 // Graph -> bytecode. Each value has a slot; a loop's parameter, its carried value and its result share one. Tokens have
 // none: nodes are in an order that respects them, and bytecode runs in order.
 #include "passes/schedule/schedule.h"
+#include "abi/linalg_op.h"
 #include "ir/graph/op_info.h"
 #include "passes/devices.h"
 #include "passes/edit.h"
@@ -405,7 +406,10 @@ void FunctionScheduler::linalg(const Node& node) {
   for (size_t axis = 0; axis < leading; ++axis)
     batch = combine(ScalarOp::Mul, batch, number(dims[axis]), node.loc);
   Number columns;
-  if (node.operands.size() > 1) columns = number(f_[node.operands[1]].type.dims.back());
+  if (node.as<LinalgAttrs>().op == LinalgOp::RealFftTransposed)
+    columns = number(f_[node.results[0]].type.dims[leading]);
+  else if (node.operands.size() > 1)
+    columns = number(f_[node.operands[1]].type.dims.back());
   std::vector<Operand> numbers;
   for (const Number& n : {batch, number(dims[leading]), number(dims[leading + 1]), columns})
     numbers.push_back({in_slot(n, node.loc)});

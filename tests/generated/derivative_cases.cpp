@@ -221,7 +221,15 @@ DerivativeCases derivative_cases(Builtin op) {
     return {"abs(fft_rows(complex(m, 0.5 * m))) ** 2", "real(fft_rows(complex(v, u)))",
             "imag(fft_rows(complex(one, one)))", "real(fft_rows(complex(q, q * q)))"};
   case Builtin::InverseFftRows:
-    return {"abs(inverse_fft_rows(complex(m, 0.5 * m))) ** 2", "imag(inverse_fft_rows(complex(v, u)))"};
+    return {"abs(inverse_fft_rows(complex(m, 0.5 * m))) ** 2", "imag(inverse_fft_rows(complex(v, u)))",
+            "real(inverse_fft_rows(complex(m, m), axis = 0))"};
+  case Builtin::RealFftRows:
+    return {"abs(real_fft_rows(m)) ** 2", "real(real_fft_rows(v * v))", "imag(real_fft_rows(m, axis = 0))",
+            "real(real_fft_rows(q, axis = 1))"};
+  case Builtin::RealFftTransposedRows:
+    return {"real_fft_transposed_rows(real_fft_rows(v) ** 2, v.shape[0])",
+            "real_fft_transposed_rows(complex(m, m * m), 2 * m.shape[1] - 1)",
+            "real_fft_transposed_rows(complex(m, 0.5 * m), 2 * m.shape[0] - 2, axis = 0) ** 2"};
   case Builtin::Grad: return {"grad(|y| sum(sin(y * s) * u))(v)"};
   case Builtin::ValueAndGrad: return {"let (y, g) = value_and_grad(|y| sum(sin(y) * u))(v)\ng * y"};
   case Builtin::Vjp: return {"let (y, back) = vjp(|y| sin(y) * u, v)\ny * back(u * s)"};

@@ -176,7 +176,7 @@ def transform(m, name):
         type = part(type)
     elif name in ("fft", "ifft") and m.rng.random() < 0.2:
         type = m.pick(["f32", "f64", "i64"])
-    shape = list(m.pick([(), (), (2,), (3, 2), (17,)]))
+    shape = list(m.pick([(), (), (2,), (3, 2), (17,), (33,)]))
     axis = int(m.rng.integers(0, len(shape) + 1))
     shape.insert(axis, length)
     axis = m.pick([axis, axis - len(shape)])
@@ -205,7 +205,7 @@ def transform_2d(m, name):
 
 
 def transform_nd(m, name):
-    x = numbers(m, m.pick(["c64", "c128", "f64"]), m.pick([(4,), (5, 7), (2, 8, 3)]))
+    x = numbers(m, m.pick(["c64", "c128", "f64"]), m.pick([(4,), (5, 7), (2, 8, 3), (16, 18, 5), (3, 130, 20)]))
     axes = m.pick([None, (0,), tuple(int(k) for k in m.rng.permutation(x.ndim))])
     function, norm = getattr(np.fft, name), m.pick([None, "ortho"])
 
@@ -217,7 +217,7 @@ def transform_nd(m, name):
 
 def convolution(m):
     type, mode = m.pick(["c64", "c128", "f32", "f64"]), m.pick([None, "full", "same", "valid"])
-    a, b = (numbers(m, type, (m.pick([1, 2, 9, 100]),)) for _ in range(2))
+    a, b = (numbers(m, type, (m.pick([1, 2, 9, 100, int(m.rng.integers(1, 3000))]),)) for _ in range(2))
     return Case(call("fftconvolve", "a", "b", mode=mode), {"a": a, "b": b}, lambda: np.convolve(a, b, mode or "full"), 200)
 
 
@@ -276,7 +276,9 @@ def subjects():
 # ---- derivatives: by the real and the imaginary part, as one complex number
 
 SMOOTH = ["sum(abs(z) ** 2)", "abs(z[0] * z[1] / z[2])", "real(exp(z[0]) * sin(z[1]))", "sum(imag(log(z) * sqrt(z)))", "sum(angle(z * z[0]))", "sum(abs(fft(z)) ** 4)",
-          "sum(imag(ifft(z) * z[0]))", "sum(real(fft(z, n = 3)) ** 2)", "sum(abs(rfft(real(z) * imag(z))) ** 3)", "sum(irfft(z) ** 3)", "real(z[1] ** 3) + imag(z[2] ** 2.5)",
+          "sum(imag(ifft(z) * z[0]))", "sum(real(fft(z, n = 3)) ** 2)", "sum(abs(rfft(real(z) * imag(z))) ** 3)", "sum(irfft(z) ** 3)",
+          "sum(irfft(z, n = 5) ** 3)", "sum(abs(rfft(outer(real(z), imag(z)), axis = 0)) ** 2)",
+          "real(z[1] ** 3) + imag(z[2] ** 2.5)",
           "abs(prod(z))", "sum(abs(cumsum(z)) ** 2)", "sum(real(tanh(z) + atan(z) + asinh(z)))", "abs(sum(z[i] * conj(z[j]) * z[0] for i, j))", "sum(abs(z[:, new] @ z[new, :]) ** 2)",
           "sum(abs(z[real(z) > 0.0]) ** 2)", "{ var w = z; w[1] *= z[0]; w[2] += z[1]; sum(abs(w) ** 2) }", "sum(vmap(|w| abs(w * w + z[0]))(z))",
           "{ var w = 0.1 * z[0]; for i in 0..3 { w = w * w + z[1] }; abs(w) }"]

@@ -42,20 +42,27 @@ bool is_small(LinalgOp op, int64_t m, int64_t n, int64_t k) {
   }
 }
 
-constexpr bool is_fourier(LinalgOp op) { return op == LinalgOp::Fft || op == LinalgOp::InverseFft; }
+constexpr bool is_fourier(LinalgOp op) {
+  return op == LinalgOp::Fft || op == LinalgOp::InverseFft || op == LinalgOp::RealFft ||
+         op == LinalgOp::RealFftTransposed;
+}
+FourierSizes fourier_sizes(LinalgOp op, int64_t m, int64_t n, int64_t k) {
+  if (op == LinalgOp::RealFftTransposed) return {FourierKind::FromHalf, k, n};
+  return {op == LinalgOp::RealFft ? FourierKind::ToHalf : FourierKind::Complex, m, n};
+}
 
 template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
   const Int p = std::min(m, n);
   const int64_t a = int64_t{m} * n;
   T best = 0, other = 0;
   Plan result;
+  if (is_fourier(op)) {
+    result.work = fourier_work<T>(fourier_sizes(op, m, n, k));
+    return result;
+  }
   if (p == 0) return result; // nothing to compute
   if (is_small(op, m, n, k)) {
     result.work = SmallMatrices<T>::vectors(m, n, k) * blas::kLanes<T>;
-    return result;
-  }
-  if (is_fourier(op)) {
-    result.work = fourier_work<T>(n);
     return result;
   }
   result.packed = blas::scratch_elements(std::max({m, n, k}));
@@ -106,7 +113,9 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     break;
   }
   case LinalgOp::Fft:
-  case LinalgOp::InverseFft: break;
+  case LinalgOp::InverseFft:
+  case LinalgOp::RealFft:
+  case LinalgOp::RealFftTransposed: break;
   }
   return result;
 }
@@ -219,14 +228,21 @@ template <class T> struct Tensors {
   }
 };
 
-// Rows begin … end of the batch. The inverse of the swapped parts is the swapped transform.
-template <class T> void fourier(LinalgOp op, int64_t n, int64_t begin, int64_t end, const Tensors<T>& tensor, T* work) {
-  ComplexRow<T> from{tensor(0, begin, n), tensor(1, begin, n)}, to{tensor(2, begin, n), tensor(3, begin, n)};
+// The inverse of the swapped parts is the swapped transform.
+template <class T, LinalgOp op>
+void fourier_tiles(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* workspace) {
+  const Tensors<T> tensor{args};
+  ComplexRow<T> from{tensor(0, 0, 0), nullptr}, to{nullptr, nullptr};
+  size_t next = 1;
+  if (op != LinalgOp::RealFft) from.im = tensor(next++, 0, 0);
+  to.re = tensor(next++, 0, 0);
+  if (op != LinalgOp::RealFftTransposed) to.im = tensor(next, 0, 0);
   if (op == LinalgOp::InverseFft) {
     std::swap(from.re, from.im);
     std::swap(to.re, to.im);
   }
-  fourier_rows<T>(n, end - begin, {from.re, from.im}, to, work);
+  fourier<T>(fourier_sizes(op, number(args, 1), number(args, 2), number(args, 3)), begin, end, {from.re, from.im}, to,
+             reinterpret_cast<T*>(workspace->local));
 }
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -264,13 +280,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   const int64_t m = number(args, 1), n = number(args, 2), k = number(args, 3);
   const auto site = static_cast<int32_t>(number(args, 4));
   const int64_t p = std::min(m, n);
+  if constexpr (is_fourier(op)) return fourier_tiles<T, op>(args, begin, end, workspace);
   if (p == 0) return; // what there is of results is empty
   if (is_small(op, m, n, k)) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
   const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
-  if constexpr (is_fourier(op)) {
-    fourier<T>(op, n, begin, end, Tensors<T>{args}, reinterpret_cast<T*>(workspace->local));
-    return;
-  }
   std::byte* at = workspace->local;
   auto next = [&](int64_t elements) {
     auto* array = reinterpret_cast<T*>(at);
@@ -323,6 +336,15 @@ template <LinalgOp op> CompiledKernel make_kernel(DType type) {
   KernelPhase& only = kernel.phases.emplace_back();
   only.function = type == DType::F32 ? phase<float, op> : phase<double, op>;
   only.tiles.steps = {{Step::Arg, 0}};
+  if (is_fourier(op)) { // blocks of columns; about 5 operations for each element
+    const int64_t length = op == LinalgOp::RealFftTransposed ? 3 : 1;
+    only.tiles.steps = {{Step::Arg, 0}, {Step::Arg, 2}, {Step::Const, kFourierColumns}, {Step::CeilDiv}, {Step::Mul}};
+    only.grain.steps = {{Step::Const, 100000}, {Step::Arg, length}, {Step::Const, 5},
+                        {Step::Mul},           {Step::Arg, 2},      {Step::Const, kFourierColumns},
+                        {Step::Min},           {Step::Mul},         {Step::Const, 1},
+                        {Step::Add},           {Step::CeilDiv}};
+    return kernel;
+  }
   // About an operation a nanosecond: 100 us are worth a task. 100000 / (n * n * (m + k) + 1), rounded up
   only.grain.steps = {{Step::Const, 100000}, {Step::Arg, 2}, {Step::Arg, 2}, {Step::Mul},
                       {Step::Arg, 1},        {Step::Arg, 3}, {Step::Add},    {Step::Mul},
@@ -347,7 +369,8 @@ std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSiz
   constexpr int64_t most = INT32_MAX;
   if (std::max({sizes.m, sizes.n, sizes.k}) > most) return std::nullopt;
   auto m = static_cast<Int>(sizes.m), n = static_cast<Int>(sizes.n), k = static_cast<Int>(sizes.k);
-  if (is_fourier(op) && n > (most - kFourierWorkConstant) / kFourierWorkFactor) return std::nullopt;
+  if (is_fourier(op) && fourier_sizes(op, m, n, k).n > (most - kFourierWorkConstant) / kFourierWorkFactor)
+    return std::nullopt;
   // LAPACK computes the least lengths of its workspaces in 32 bits.
   const int64_t p = std::min(m, n), wide = std::max(m, n);
   if (op == LinalgOp::Svd && (p > 20000 || wide > most / 128)) return std::nullopt;
@@ -446,7 +469,12 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
     break;
   case LinalgOp::Fft:
   case LinalgOp::InverseFft:
-    add(t * kFourierWorkFactor, n, one);
+  case LinalgOp::RealFft:
+  case LinalgOp::RealFftTransposed:
+    if (op == LinalgOp::RealFftTransposed)
+      add(t * kFourierWorkFactor, k, one);
+    else
+      add(t * kFourierWorkFactor, m, one);
     f.number(t * kFourierWorkConstant).step(Op::Add);
     break;
   }
@@ -479,7 +507,8 @@ std::optional<LinalgFailure> run_linalg(LinalgOp op, DType type, const LinalgSiz
     if (!first) first = LinalgFailure{matrix, info};
   };
   KernelWorkspace workspace{nullptr, local.get()};
-  linalg_kernel(op, type).phases[0].function(args.data(), 0, sizes.batch, &workspace, &errors);
+  const KernelPhase& only = linalg_kernel(op, type).phases[0];
+  only.function(args.data(), 0, only.tiles.evaluate(args.data()), &workspace, &errors);
   return errors.first;
 }
 

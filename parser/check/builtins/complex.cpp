@@ -49,20 +49,60 @@ ExprPtr complex_rule(Context& cx, Rule& r) {
   if (r.builtin == Builtin::Complex) return of_parts(cx, r);
   ExprPtr z = r.tensor(0);
   if (!r.ok) return nullptr;
-  const bool is_part = r.builtin == Builtin::RealPart || r.builtin == Builtin::ImaginaryPart;
   if (!cx.open.is_complex(z->type)) {
     if (r.builtin == Builtin::RealPart && (z->type.open || is_num(z->type.dtype))) return z;
-    r.fail("TypeMismatch", z->span, fmt::format("`{}` takes complex numbers, not {}", r.name, show(cx, z->type)),
-           is_part ? "" : fmt::format("write `c64({})`", source_text(cx, z->span)));
+    r.fail("TypeMismatch", z->span, fmt::format("`{}` takes complex numbers, not {}", r.name, show(cx, z->type)));
     return nullptr;
   }
   cx.open.settle(z->type);
-  if (!is_part && z->type.rank() == 0) {
-    r.fail("TypeMismatch", z->span, fmt::format("`{}` takes rows of numbers, not one", r.name));
+  auto node = make_expr(typed::BuiltinExpr{r.builtin}, r.span, z->type);
+  node->type.dtype = part_of(z->type.dtype);
+  node->operands.push_back(std::move(z));
+  return node;
+}
+
+// Transforms along an axis.
+ExprPtr fourier_rule(Context& cx, Rule& r) {
+  if (!r.bind()) return nullptr;
+  const bool of_real = r.builtin == Builtin::RealFftRows, to_real = r.builtin == Builtin::RealFftTransposedRows;
+  ExprPtr z = r.tensor(0);
+  ExprPtr count = to_real ? r.value(1) : nullptr;
+  if (!r.ok) return nullptr;
+  if (cx.open.is_complex(z->type) == of_real || (of_real && !cx.open.constrain_float(z->type))) {
+    r.fail("TypeMismatch", z->span,
+           fmt::format("`{}` takes {} numbers, not {}", r.name, of_real ? "real" : "complex", show(cx, z->type)),
+           of_real ? "" : fmt::format("write `c64({})`", source_text(cx, z->span)));
     return nullptr;
   }
-  auto node = make_expr(typed::BuiltinExpr{r.builtin}, r.span, z->type);
-  if (is_part) node->type.dtype = part_of(z->type.dtype);
+  cx.open.settle(z->type);
+  if (z->type.rank() == 0) {
+    r.fail("TypeMismatch", z->span, fmt::format("`{}` goes along an axis, and one number has none", r.name));
+    return nullptr;
+  }
+  const DType part = of_real ? z->type.dtype : part_of(z->type.dtype);
+  const auto whole = complex_of(part);
+  if (!whole) {
+    r.fail("TypeMismatch", z->span, fmt::format("`{}` takes f32 or f64, not {}", r.name, name_of(part)));
+    return nullptr;
+  }
+  const int64_t axis = r.axis(to_real ? 2 : 1, z->type.rank(), -1);
+  if (!r.ok) return nullptr;
+  auto node = make_expr(typed::BuiltinExpr{r.builtin, typed::AxisAttrs{axis}}, r.span, z->type);
+  node->type.dtype = to_real ? part : *whole;
+  Size& along = node->type.shape[static_cast<size_t>(axis)];
+  auto half = [&](const Size& n) { return cx.program.atoms.floor_div(n, 2) + 1; };
+  if (of_real) along = half(along);
+  if (to_real) {
+    const size_t errors = cx.function->reports.size();
+    const Size n = size_argument(cx, std::move(count), *node, true, "a size");
+    if (cx.function->reports.size() != errors) return nullptr;
+    const std::string message = fmt::format("`{}` needs n // 2 + 1 numbers: {{0}}, and these are {{1}}", r.name);
+    if (!require_equal(cx, half(n), along, true, message, r.span, node->checks)) {
+      r.fail("ShapeMismatch", r.span, fmt::format("`{}` needs n // 2 + 1 numbers", r.name));
+      return nullptr;
+    }
+    along = n;
+  }
   node->operands.push_back(std::move(z));
   return node;
 }
@@ -80,6 +120,8 @@ bool takes_complex(Builtin builtin) {
   case Builtin::ImaginaryPart:
   case Builtin::FftRows:
   case Builtin::InverseFftRows:
+  case Builtin::RealFftRows:
+  case Builtin::RealFftTransposedRows:
   case Builtin::Sum:
   case Builtin::Mean:
   case Builtin::CumSum:

@@ -5,6 +5,7 @@
 namespace tl::checker {
 
 ExprPtr complex_rule(Context& cx, Rule& r);
+ExprPtr fourier_rule(Context& cx, Rule& r);
 bool takes_complex(Builtin builtin);
 bool holds_complex(const Type& type); // is it, or a part of it, complex?
 // What is wrong where a built-in function of real numbers got complex ones, when all types are known; empty: nothing.

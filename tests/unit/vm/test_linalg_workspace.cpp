@@ -7,12 +7,17 @@ using namespace tl;
 
 TEST_CASE("the formula of workspaces of Fourier transforms") {
   for (DType type : {DType::F32, DType::F64})
-    for (LinalgOp op : {LinalgOp::Fft, LinalgOp::InverseFft})
-      for (int64_t n : {1, 2, 31, 64, 65, 67, 122, 1000, 1009, 3721, 4093, 65536, 99991, 1000003}) {
-        int64_t numbers[] = {1, 1, n, n};
-        void* args[] = {&numbers[0], &numbers[1], &numbers[2], &numbers[3]};
-        CAPTURE(n);
-        CHECK(linalg_workspace_formula(op, type).evaluate(args) >= linalg_workspace(op, type, {1, 1, n, n}).value());
+    for (LinalgOp op : {LinalgOp::Fft, LinalgOp::InverseFft, LinalgOp::RealFft, LinalgOp::RealFftTransposed})
+      for (int64_t n : {1, 2, 31, 64, 65, 67, 122, 128, 1000, 1009, 2048, 3721, 4093, 4096, 65536, 99991, 1000003}) {
+        for (int64_t inner : {1, 5, 16, 1000}) {
+          const bool to_real = op == LinalgOp::RealFftTransposed;
+          int64_t numbers[] = {1, to_real ? n / 2 + 1 : n, inner, to_real ? n : inner};
+          void* args[] = {&numbers[0], &numbers[1], &numbers[2], &numbers[3]};
+          CAPTURE(n);
+          CAPTURE(inner);
+          CHECK(linalg_workspace_formula(op, type).evaluate(args) >=
+                linalg_workspace(op, type, {1, numbers[1], inner, numbers[3]}).value());
+        }
       }
 }
 

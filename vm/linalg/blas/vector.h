@@ -25,10 +25,12 @@ template <class T> inline Vector<T> load(const T* from) {
 template <class T> inline void store(T* to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
 template <class T> inline Vector<T> broadcast(T x) { return x - Vector<T>{}; } // -0.0 stays what it is
 
-// fma: a * b + c
+// fma: a * b + c, fnma: c - a * b
 #if defined(__FMA__) && defined(__AVX2__)
 inline Vector<double> fma(Vector<double> a, Vector<double> b, Vector<double> c) { return _mm256_fmadd_pd(a, b, c); }
 inline Vector<float> fma(Vector<float> a, Vector<float> b, Vector<float> c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vector<double> fnma(Vector<double> a, Vector<double> b, Vector<double> c) { return _mm256_fnmadd_pd(a, b, c); }
+inline Vector<float> fnma(Vector<float> a, Vector<float> b, Vector<float> c) { return _mm256_fnmadd_ps(a, b, c); }
 inline Vector<double> square_root(Vector<double> v) { return _mm256_sqrt_pd(v); }
 inline Vector<float> square_root(Vector<float> v) { return _mm256_sqrt_ps(v); }
 // Whether a comparison holds in any lane.
@@ -39,6 +41,7 @@ template <class V> inline V fma(V a, V b, V c) {
     c[i] = std::fma(a[i], b[i], c[i]);
   return c;
 }
+template <class V> inline V fnma(V a, V b, V c) { return fma(-a, b, c); }
 template <class V> inline V square_root(V v) {
   for (size_t i = 0; i < sizeof(V) / sizeof v[0]; ++i)
     v[i] = std::sqrt(v[i]);
@@ -50,6 +53,11 @@ template <class Mask> inline bool any(Mask mask) {
   return false;
 }
 #endif
+
+inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
+inline float fnma(float a, float b, float c) { return std::fma(-a, b, c); }
+inline double fnma(double a, double b, double c) { return std::fma(-a, b, c); }
 
 // The lanes in a fixed order.
 template <class T> inline T sum(Vector<T> v) {
