@@ -10,7 +10,7 @@
 namespace tl::kir {
 namespace {
 
-constexpr int64_t kTogether = 256; // short rows of a tile
+constexpr int64_t kTogether = 128; // short rows of a tile
 
 class Rows {
 public:

@@ -176,38 +176,6 @@ ValueId FunctionLowerer::guarded_operand(ScalarOp op, ValueId operand, Span span
   return guard(operand, fine, s, {}, span);
 }
 
-Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leaves> operands) {
-  if (works_on_complex(e)) return complex_scalar(e, operands);
-  LocId at = loc(e.span);
-  std::vector<Dim> shape = dims(e.type.shape);
-  Leaves values;
-  for (const Leaves& operand : operands)
-    values.push_back(operand.at(0));
-  values = checked_operands(std::move(values), e);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const tl::Type& t = e.operands[i]->type;
-    if (t.rank()) values[i] = broadcast(values[i], t.shape, e.type.shape, at);
-  }
-  const ScalarOp op = e.as<typed::ScalarExpr>().op;
-  if (op == ScalarOp::Pow) {
-    // A small literal exponent is repeated multiplication.
-    const typed::Expr& exponent = *e.operands[1];
-    if (const auto* literal = exponent.get_if<typed::LiteralExpr>()) {
-      double n = convert_scalar(exponent.type.dtype, DType::F64, literal->value).as<double>();
-      if (n == 1 || n == 2 || n == 3 || n == 4) {
-        ValueId power = values[0];
-        for (int i = 1; i < static_cast<int>(n); ++i)
-          power = elementwise(ScalarOp::Mul, {power, values[0]}, shape, at);
-        return {power};
-      }
-    }
-  }
-  if (values.size() == 2) values[1] = guarded_operand(op, values[1], e.span);
-  return {elementwise(op, std::move(values), shape, at)};
-}
-
-// ---- tensor literals
-
 namespace {
 
 // A number that is written down, perhaps by arithmetic: 1.0 / 3.
@@ -225,6 +193,65 @@ std::optional<Scalar> constant_number(const typed::Expr& e) {
   }
   return eval_scalar(e.as<typed::ScalarExpr>().op, e.type.dtype, operands);
 }
+
+} // namespace
+
+// Of floats x to a power that is known: by a root and a division, which are exact to half an ulp each, where the result
+// is what `pow` gives: of -0 that is +0, and of an infinity one without a sign.
+std::optional<ValueId> FunctionLowerer::known_power(ValueId x, double exponent, const std::vector<Dim>& shape,
+                                                    LocId at) {
+  const DType t = type(x).dtype;
+  if (!is_float(t)) return std::nullopt;
+  auto number = [&](double value) { return here().constant(t, convert_scalar(DType::F64, t, Scalar::of(value))); };
+  auto apply = [&](ScalarOp op, std::vector<ValueId> operands) {
+    return elementwise(op, std::move(operands), shape, at);
+  };
+  if (exponent == -1) return apply(ScalarOp::Div, {number(1), x});
+  if (std::abs(exponent) != 0.5) return std::nullopt;
+  const ValueId root = apply(ScalarOp::Add, {apply(ScalarOp::Sqrt, {x}), number(0)});
+  const ValueId below = number(-std::numeric_limits<double>::infinity());
+  const ValueId all = number(std::numeric_limits<double>::infinity());
+  const ValueId power = apply(ScalarOp::Where, {apply(ScalarOp::Eq, {x, below}), all, root});
+  return exponent > 0 ? power : apply(ScalarOp::Div, {number(1), power});
+}
+
+Leaves FunctionLowerer::scalar_operation(const typed::Expr& e, std::vector<Leaves> operands) {
+  if (works_on_complex(e)) return complex_scalar(e, operands);
+  LocId at = loc(e.span);
+  std::vector<Dim> shape = dims(e.type.shape);
+  Leaves values;
+  for (const Leaves& operand : operands)
+    values.push_back(operand.at(0));
+  values = checked_operands(std::move(values), e);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const tl::Type& t = e.operands[i]->type;
+    if (t.rank()) values[i] = broadcast(values[i], t.shape, e.type.shape, at);
+  }
+  const ScalarOp op = e.as<typed::ScalarExpr>().op;
+  if (op == ScalarOp::Pow) {
+    // A small literal exponent is repeated multiplication.
+    const typed::Expr& exponent = *e.operands[1];
+    if (const auto known = constant_number(exponent))
+      if (auto power =
+              known_power(values[0], convert_scalar(exponent.type.dtype, DType::F64, *known).as<double>(), shape, at))
+        return {*power};
+    if (const auto* literal = exponent.get_if<typed::LiteralExpr>()) {
+      double n = convert_scalar(exponent.type.dtype, DType::F64, literal->value).as<double>();
+      if (n == 1 || n == 2 || n == 3 || n == 4) {
+        ValueId power = values[0];
+        for (int i = 1; i < static_cast<int>(n); ++i)
+          power = elementwise(ScalarOp::Mul, {power, values[0]}, shape, at);
+        return {power};
+      }
+    }
+  }
+  if (values.size() == 2) values[1] = guarded_operand(op, values[1], e.span);
+  return {elementwise(op, std::move(values), shape, at)};
+}
+
+// ---- tensor literals
+
+namespace {
 
 // All elements of a nest of such numbers, row-major; false where there is anything else.
 bool constants(const typed::Expr& e, std::vector<Scalar>& into) {

@@ -318,6 +318,7 @@ private:
   ValueId one(const typed::Expr& e); // its only leaf
   Leaves operation(const typed::Expr& e);
   Leaves scalar_operation(const typed::Expr& e, std::vector<Leaves> operands);
+  std::optional<ValueId> known_power(ValueId x, double exponent, const std::vector<Dim>& shape, LocId at);
   // The right operand of an operation that it can make fail (a divisor, an exponent), guarded.
   ValueId guarded_operand(ScalarOp op, ValueId operand, Span span);
   ValueId elementwise(ScalarOp op, std::vector<ValueId> operands, const std::vector<Dim>& dims, LocId loc);
