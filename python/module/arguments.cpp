@@ -189,9 +189,7 @@ bool Arguments::integer(const Place& place, PyObject* object) {
     return value != -1 || !PyErr_Occurred();
   }
   const Dtype* wanted = place.parameter && place.parameter->dtype ? place.parameter->dtype : find_dtype("i64");
-  const bool is_float = wanted->code == 2 && !is_too_large(place.parameter, PyLong_AsDouble(object));
-  if (PyErr_Occurred()) return false;
-  return numbers(place, object, is_float ? find_dtype("f64") : wanted);
+  return numbers(place, object, wanted);
 }
 
 bool Arguments::text(const Place& place, PyObject* object) {

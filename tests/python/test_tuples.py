@@ -126,7 +126,7 @@ class Keys(Case):
         self.same(self.p.both((s.k, 0)), self.p.drawn(7))
 
     def test_wrong(self):
-        for wrong in (7.0, "7", None, np.float32(7), np.int32(7), [1.5], 2**64):
+        for wrong in (7.0, "7", None, np.float32(7), [1.5], 2**64):
             with self.subTest(str(wrong)), self.assertRaises((TypeError, OverflowError)):
                 self.p.drawn(wrong)
         with self.assertRaises(TypeError):
