@@ -23,7 +23,9 @@ namespace tl {
   TL_TEXT(Join,    "text_join",    "ls",    "s")                                                                      \
   TL_TEXT(Parse,   "text_parse",   "s",     "n") /* ParseError if it is not a number of the result's type */          \
   TL_TEXT(Bytes,   "text_bytes",   "s",     "b")                                                                      \
-  TL_TEXT(Decode,  "text_decode",  "b",     "s") /* UTF-8, else ParseError */
+  TL_TEXT(Decode,  "text_decode",  "b",     "s") /* UTF-8, else ParseError */                                         \
+  TL_TEXT(Pack,    "text_pack",    "l",     "b") /* a list of texts as files of tensors have it: pack_texts() */      \
+  TL_TEXT(Unpack,  "text_unpack",  "b",     "l") /* the list again, else ParseError */
 // clang-format on
 
 enum class TextOp : uint8_t {

@@ -51,14 +51,22 @@ void add_names(const Session& session, Found& found) {
     found.consider(kScalarOps[i].name);
 }
 
+// The name that a module of the library has in it, whatever the program calls it.
+std::string own_name(const Session& session, const std::string& module) {
+  const std::map<std::string, std::string> modules = session.library_modules();
+  auto at = modules.find(module);
+  return at == modules.end() ? module : at->second;
+}
+
 // Behind a dot: what a module has, or the fields of a value and the functions that may take it.
 void add_members(const Session& session, std::string_view word, Found& found) {
   const size_t dot = word.rfind('.'), first_dot = word.find('.');
   const std::string base(word.substr(0, dot)), root(word.substr(0, first_dot));
+  const std::string own = own_name(session, base);
   for (const DocumentedModule& module : documented_library())
-    if (module.name == base)
+    if (module.name == own)
       for (const Documented& function : module.functions)
-        found.consider(function.name);
+        found.consider(base + function.name.substr(own.size()));
   for (const Documented& entry : session.declared())
     if (entry.name.starts_with(base + ".")) found.consider(entry.name);
   if (!found.texts.empty()) return;
@@ -77,9 +85,11 @@ void add_members(const Session& session, std::string_view word, Found& found) {
 
 // The names of arguments that a call may have, and does not have yet: `axis = `.
 void add_arguments(const Session& session, std::string_view before, size_t bracket, Found& found) {
-  const std::string callee(before.substr(word_begin(before.substr(0, bracket), true), bracket)
-                               .substr(0, bracket - word_begin(before.substr(0, bracket), true)));
+  const size_t begin = word_begin(before.substr(0, bracket), true);
+  std::string callee(before.substr(begin, bracket - begin));
   if (callee.empty()) return;
+  if (const size_t dot = callee.find('.'); dot != std::string::npos)
+    callee.replace(0, dot, own_name(session, callee.substr(0, dot)));
   const std::string_view given = before.substr(bracket + 1);
   const std::string method = callee.substr(callee.rfind('.') + 1);
   std::set<std::string> names;

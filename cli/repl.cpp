@@ -124,14 +124,31 @@ private:
   void reset() {
     session_.emplace(flags_, &interrupted, editor_.is_terminal());
     if (editor_.is_terminal())
-      session_->set_output(with_shown_values(flushed_output(stdout),
+      session_->set_output(with_shown_values(noting_ends(flushed_output(stdout)),
                                              [] {
                                                return ValueLook{editor::terminal_size().columns,
                                                                 editor::has_colours(STDOUT_FILENO)};
                                              }),
-                           error_output());
+                           noting_ends(error_output()));
     accepted_.clear();
     loaded_.clear();
+  }
+
+  // Does what is printed leave its last line open?
+  OutputSink noting_ends(OutputSink out) {
+    return [this, out = std::move(out)](std::string_view text) {
+      out(text);
+      if (!text.empty()) is_line_open_ = text.back() != '\n' && !text.ends_with("\x1b[K"); // a bar that was erased
+    };
+  }
+
+  // The prompt would erase an open line. What was typed meanwhile may have closed it, which nobody sees but the
+  // terminal: so many blanks as a row has lead to the next row from everywhere but from its begin.
+  void close_line() {
+    if (!is_line_open_.exchange(false)) return;
+    std::fputs(editor::has_escapes() ? (std::string(editor::terminal_size().columns, ' ') + "\r").c_str() : "\n",
+               stdout);
+    std::fflush(stdout);
   }
 
   // Messages in colour come behind what was printed: a terminal shows both.
@@ -151,6 +168,8 @@ private:
     else
       enter(input, next_name());
     std::fflush(stdout);
+    if (std::ferror(stdout)) ended_ = true; // nobody reads what comes
+    close_line();
     if (messages)
       for (const KeptMessages::Message& message : messages->all)
         std::fputs(coloured_message(message.text).c_str(), stderr);
@@ -322,6 +341,7 @@ private:
   std::vector<std::string> loaded_;    // files, each once
   int count_ = 0, exit_code_ = kFine;
   bool ended_ = false;
+  std::atomic<bool> is_line_open_{false}; // the program's threads print
 };
 
 } // namespace

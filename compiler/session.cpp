@@ -232,6 +232,15 @@ void Session::forget_imports() {
                 [&](const auto& entry) { return !entry.second || !imports_.library.count(entry.second->id.index); });
 }
 
+std::map<std::string, std::string> Session::library_modules() const {
+  std::map<std::string, std::string> modules;
+  for (const auto& [index, piece] : pieces_)
+    for (const ast::Stmt* statement : piece.statements)
+      if (const auto* import = ast::as<ast::Import>(statement); import && !import->is_file && !undone_.count(index))
+        modules[checker::name_of_module(*import)] = import->path;
+  return modules;
+}
+
 std::vector<Documented> Session::declared() const {
   std::vector<Documented> result;
   auto add = [&](const std::string& module, const ast::File& file) {

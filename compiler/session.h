@@ -44,6 +44,8 @@ public:
   // forget_imports.
   const std::vector<std::string>& own_imports() const { return own_imports_; }
   void forget_imports();
+  // Modules of the library that pieces import: the name that each has there, and its own.
+  std::map<std::string, std::string> library_modules() const;
   // What pieces and the user's own files that they import declare: functions and structs, a later one after an earlier.
   std::vector<Documented> declared() const;
   // The tensors that are kept, and their bytes.

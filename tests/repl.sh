@@ -34,6 +34,7 @@ awk 'BEGIN { for (i = 0; i < 20000; i++) print "# a comment"; print "1 + 1" }' >
 check "many comments" 0 "^2 : i64$" -- bash -c "'$tl' repl < comments.txt"
 check "an empty session" 0 -- bash -c "'$tl' repl < /dev/null"
 check "an open bracket at the end is an error, not a hang" 0 "UnclosedBracket" -- bash -c "echo 'f(1' | timeout 20 '$tl' repl"
+check "a reader that has gone" 3 -- bash -c "set -o pipefail; yes '1 + 1' | head -100000 | timeout 60 '$tl' repl | head -1; exit \${PIPESTATUS[2]}"
 check "wrong flags" 2 -- "$tl" repl --nonsense
 
 # A program that waits for each answer: an input that is complete is computed at once, one that goes on is not.

@@ -116,7 +116,7 @@ void Block::before(Change change) {
 }
 
 void Block::settle() {
-  size_t at = line_begin();
+  size_t at = cursor_ == 0 ? 0 : cluster_before(text_, cursor_); // what is before that one has not changed
   while (at < cursor_)
     at += cluster_at(text_, at).length;
   cursor_ = at;

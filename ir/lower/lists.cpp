@@ -112,14 +112,15 @@ Leaves FunctionLowerer::text_operation(const typed::Expr& e, const std::vector<L
   const auto& [op, bounds] = e.as<typed::TextExpr>();
   TextAttrs attrs{op, {}};
   if (op == TextOp::Slice) attrs.bounds = {bounds.first, bounds.last, bounds.step};
+  const bool gives_bytes = info(op).result == "b";
   std::vector<Type> types;
-  if (op == TextOp::Bytes)
+  if (gives_bytes)
     types = {Type::tensor(DType::U8, {Dim::of(0)}), Type::scalar(DType::I64)};
   else
     types = {graph_type(e.type)};
   NodeId node = here().node(Op::Text, std::move(flat), std::move(types), std::move(attrs), loc(e.span));
   std::vector<ValueId> results = f_[node].results;
-  if (op == TextOp::Bytes) f_[results[0]].type.dims[0] = Dim::of(results[1]);
+  if (gives_bytes) f_[results[0]].type.dims[0] = Dim::of(results[1]);
   return {results[0]};
 }
 

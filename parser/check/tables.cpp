@@ -133,7 +133,7 @@ ExprPtr table_as_found(Context& cx, const std::string& path, const ast::Expr& pa
                 fmt::format("{}, so the table has no columns that are known", header.problem),
                 span,
                 {},
-                kHint});
+                header.missing ? kHint : ""}); // what is wrong with the file is wrong when the program runs, too
     cx.is_incomplete |= is_warning;
     return nullptr;
   }

@@ -25,7 +25,7 @@ ExprPtr text_node(Context& cx, TextOp op, std::vector<ExprPtr> operands, Span sp
     if (operand->type.is_error()) return broken(span);
   auto node = make_expr(typed::TextExpr{op}, span, std::move(type));
   node->operands = std::move(operands);
-  if (op == TextOp::Bytes) {
+  if (info(op).result == "b") {
     AtomId id = size_atom(cx, AtomKind::Fresh, fmt::format("axis 0 of `{}`", source_text(cx, span)), span);
     node->type.shape = {Size::of(id)};
     node->fresh.push_back({id, {}, 0});

@@ -83,6 +83,18 @@ PyObject* item(PyObject* list, Py_ssize_t i) { // borrowed; null with an error w
   return PyList_Check(list) ? PyList_GetItem(list, i) : PyTuple_GetItem(list, i);
 }
 
+// Would a number as the element that a scalar of a certain type wants not be that number? Only such an element says so.
+bool is_too_large(const Parameter* parameter, double value) {
+  return parameter && parameter->kind == Parameter::Scalar && parameter->dtype && !fits(*parameter->dtype, value);
+}
+bool is_too_large(const Parameter* parameter, long long value) {
+  if (!parameter || parameter->kind != Parameter::Scalar || !parameter->dtype || is_key(parameter->dtype)) return false;
+  const Dtype& type = *parameter->dtype;
+  if (type.code > 1) return !fits(type, static_cast<double>(value));
+  if (type.code == 1) return value < 0 || (type.bits < 64 && value >> type.bits != 0);
+  return type.bits < 64 && (value >> (type.bits - 1)) != (value < 0 ? -1 : 0);
+}
+
 bool is_number(PyObject* object) { return PyFloat_Check(object) || PyLong_Check(object); } // bool too
 
 void dense(const Dtype& dtype, tl_tensor& tensor, void* data, int32_t rank, int64_t* shape) {
@@ -94,6 +106,7 @@ void dense(const Dtype& dtype, tl_tensor& tensor, void* data, int32_t rank, int6
 bool Arguments::convert(const Place& place, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyFloat_Type) {
+    if (is_too_large(place.parameter, PyFloat_AsDouble(object))) return numbers(place, object, place.parameter->dtype);
     place.out.kind = TL_FLOAT;
     place.out.as.real = PyFloat_AsDouble(object);
     return true;
@@ -123,9 +136,16 @@ bool Arguments::convert(const Place& place, PyObject* object) {
   }
   // A numpy.float64 is a float: where a scalar of a certain type is wanted, it is converted as one.
   if (PyFloat_Check(object) && place.parameter && place.parameter->kind == Parameter::Scalar) {
+    if (is_too_large(place.parameter, PyFloat_AsDouble(object))) return numbers(place, object, place.parameter->dtype);
     place.out.kind = TL_FLOAT;
     place.out.as.real = PyFloat_AsDouble(object);
     return true;
+  }
+  // Any integer of NumPy's is a seed, as Python's are.
+  if (place.parameter && place.parameter->kind == Parameter::Scalar && is_key(place.parameter->dtype) &&
+      PyIndex_Check(object)) {
+    if (Ref number(PyNumber_Index(object)); number) return integer(place, number.get());
+    PyErr_Clear(); // an array of a key's words
   }
   const ArrayType& array = array_type(type);
   if (array.way != ArrayType::None) {
@@ -163,12 +183,13 @@ bool Arguments::integer(const Place& place, PyObject* object) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (!overflow) {
+    if (is_too_large(place.parameter, value)) return numbers(place, object, place.parameter->dtype);
     place.out.kind = TL_INT;
     place.out.as.integer = value;
     return value != -1 || !PyErr_Occurred();
   }
   const Dtype* wanted = place.parameter && place.parameter->dtype ? place.parameter->dtype : find_dtype("i64");
-  return numbers(place, object, wanted->code == 2 ? find_dtype("f64") : wanted);
+  return numbers(place, object, wanted);
 }
 
 bool Arguments::text(const Place& place, PyObject* object) {

@@ -84,6 +84,15 @@ bool set_integer(const Dtype& dtype, void* at, PyObject* number) {
 
 } // namespace
 
+bool fits(const Dtype& dtype, double value) {
+  switch (dtype.code << 8 | dtype.bits) {
+  case 2 << 8 | 16: return !std::isfinite(value) || (to_half(value) & 0x7FFF) != 0x7C00;
+  case 2 << 8 | 32: return !std::isfinite(value) || std::isfinite(static_cast<float>(value));
+  case 4 << 8 | 16: return !std::isfinite(value) || (to_bfloat(value) & 0x7FFF) != 0x7F80;
+  default: return true;
+  }
+}
+
 PyObject* element(const Dtype& dtype, const void* at) {
   switch (dtype.code << 8 | dtype.bits) {
   case 6 << 8 | 8: return PyBool_FromLong(read<uint8_t>(at));
@@ -118,6 +127,10 @@ bool set_element(const Dtype& dtype, void* at, PyObject* number) {
   }
   const double value = PyFloat_AsDouble(number);
   if (value == -1 && PyErr_Occurred()) return false;
+  if (!fits(dtype, value)) {
+    PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number, dtype.name);
+    return false;
+  }
   if (dtype.bits == 64) return write<double>(at, value);
   if (dtype.bits == 32) return write<float>(at, static_cast<float>(value));
   return write<uint16_t>(at, dtype.code == 4 ? to_bfloat(value) : to_half(value));

@@ -36,5 +36,7 @@ PyObject* element(const Dtype& dtype, const void* at);
 // Converts a number, as strictly as the element type asks: integers must fit, and a float is none. False: an error is
 // set.
 bool set_element(const Dtype& dtype, void* at, PyObject* number);
+// Is a number that is not infinite none as an element, either?
+bool fits(const Dtype& dtype, double value);
 
 } // namespace tl::python

@@ -42,6 +42,11 @@ bool is_tensor(const Parameter& type) { return type.kind == Parameter::Scalar ||
 
 // ---- calls
 
+// None for a parameter whose default is `none`: it has no value in tl, and is what the parameter has of itself.
+bool is_left_out(PyObject* object, const Parameter* parameter) {
+  return object == Py_None && parameter && parameter->is_none_without;
+}
+
 bool add_keywords(Function* self, Arguments& arguments, PyObject* keywords, std::vector<Ref>& texts) {
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(keywords, &at, &key, &value);) {
@@ -63,6 +68,7 @@ bool add_keywords(Function* self, Arguments& arguments, PyObject* keywords, std:
       PyErr_Format(PyExc_TypeError, "%U() has no parameter '%s'", self->expression, name);
       return false;
     }
+    if (is_left_out(value, parameter)) continue;
     if (!arguments.add(self->session, self->known->place(), value, parameter, name)) return false;
     texts.push_back(std::move(bytes));
   }
@@ -72,11 +78,17 @@ bool add_keywords(Function* self, Arguments& arguments, PyObject* keywords, std:
 bool add_all(Function* self, Arguments& arguments, PyObject* positional, PyObject* keywords, std::vector<Ref>& texts) {
   const std::vector<Parameter>& parameters = self->known->parameters;
   const Py_ssize_t count = PyTuple_Size(positional);
+  bool by_name = false; // behind one that is left out
   for (Py_ssize_t i = 0; i < count; ++i) {
     const auto index = static_cast<size_t>(i);
     const Parameter* parameter = index < parameters.size() ? &parameters[index] : nullptr;
-    if (!arguments.add(self->session, self->known->place(), PyTuple_GetItem(positional, i), parameter, nullptr))
-      return false;
+    PyObject* object = PyTuple_GetItem(positional, i);
+    if (is_left_out(object, parameter)) {
+      by_name = true;
+      continue;
+    }
+    const char* name = by_name && parameter ? parameter->name.c_str() : nullptr;
+    if (!arguments.add(self->session, self->known->place(), object, parameter, name)) return false;
   }
   return !keywords || add_keywords(self, arguments, keywords, texts);
 }
@@ -321,6 +333,7 @@ PyObject* make_function(Session* session, tl_function* function, const char* sou
     const char *own, *type, *value, *words;
     if (!PyArg_ParseTuple(PyTuple_GetItem(parameters, i), "szzs", &own, &type, &value, &words)) return nullptr;
     self->known->parameters.push_back(parse_parameter(own, type ? type : ""));
+    self->known->parameters.back().is_none_without = value && std::string_view(value) == "none";
   }
   return owner.release();
 }

@@ -295,12 +295,12 @@ def members(m):
 
 def searched(m):
     type = m.type("float", "int")
-    x, y, side = np.sort(m.array(type, (m.pick(SIZES),), ties=True)), m.array(type, m.shape(), ties=True), m.pick([None, "left", "right"])
+    x, y, side = np.sort(m.array(type, (m.pick(SIZES),), 0.1, ties=True)), m.array(type, m.shape(), 0.1, ties=True), m.pick([None, "left", "right"])
     return Case(call("searchsorted", "x", "y", side=side), {"x": x, "y": y}, lambda: np.asarray(np.searchsorted(x, y, side or "left")))
 
 
 def searched_in_order(m):
-    x, y = m.array("f64", (m.pick(SIZES),), ties=True), m.array("f64", m.shape(), ties=True)
+    x, y = m.array("f64", (m.pick(SIZES),), 0.1, ties=True), m.array("f64", m.shape(), 0.1, ties=True)
     z, side = np.argsort(x, kind="stable"), m.pick(["left", "right"])
     return Case(call("searchsorted", "x", "y", side=side, sorter=None).replace(")", ", sorter = z)"), {"x": x, "y": y, "z": z},
                 lambda: np.asarray(np.searchsorted(x, y, side, sorter=z)))

@@ -181,6 +181,15 @@ def check_colours(oracle, folder, name, sign):
     oracle.check(abs(inside[-1] - inside[0]) > 60, f"{name}: {inside[0]} to {inside[-1]}")
 
 
+def check_gaps(oracle, path):
+    """Of six cells the three without a finite number have no colour: as many pixels are white in both columns."""
+    width, _, rows = read_png(path)
+    inside = [row[3 * (width // 5):3 * (width * 3 // 4)] for row in rows]
+    yellow = sum(row[i] > 200 and row[i + 2] < 90 for row in map(bytes, inside) for i in range(0, len(row), 3))
+    purple = sum(row[i] < 90 and row[i + 1] < 30 and 60 < row[i + 2] < 110 for row in map(bytes, inside) for i in range(0, len(row), 3))
+    oracle.check(purple > 0 and abs(yellow - purple) < 0.2 * purple, f"heat map with gaps: {yellow} pixels of the greatest, {purple} of the least")
+
+
 def run(oracle):
     rng = random.Random(oracle.seed)
     program, checks = ["import plot"], []
@@ -210,11 +219,13 @@ def run(oracle):
     for colours in maps:
         layer = f'plot.heat([f64(j) for i in 0..2, j in 0..256], colours = "{colours}")'
         program.append(f'plot.draw(plot.figure([{layer}], width = 600.0, height = 120.0), file = "{colours}.png")')
+    program.append('plot.draw(plot.figure([plot.heat([[nan, 1.0], [2.0, inf], [-inf, 1.5]])]), file = "gaps.png")')
     with oracle.folder() as folder:
         result = oracle.run(folder, "\n".join(program) + "\n", rng.choice([[], ["--interp"], ["--threads", "1"]]))
         if result.returncode:
             return oracle.check(False, result.stderr[:2000])
         for check, name, *values in checks:
             check(oracle, name, f"{folder}/{name}.svg", *values)
+        check_gaps(oracle, f"{folder}/gaps.png")
         for colours, sign in maps.items():
             check_colours(oracle, folder, colours, sign)

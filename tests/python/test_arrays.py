@@ -3,6 +3,7 @@
 import array
 import gc
 import sys
+import tempfile
 import unittest
 
 from common import DTYPES, INTEGERS, Case, ml_dtypes, np, numpy_dtype, tl
@@ -100,6 +101,27 @@ class Arrays(Case):
         gc.collect()
         self.assertEqual(y.sum(), 2000)
         self.assertEqual(t.numpy().sum(), 2000)
+
+    def test_none(self):
+        p = tl.compile("fn g(x: f32[n], y = none, z = 1.0) -> f32[n] = if y == none { x * z } else { x + y }")
+        x = np.ones(2, np.float32)
+        for got, want in ((p.g(x, None), x), (p.g(x, y=None), x), (p.g(x, None, 2.0), 2 * x), (p.g(x, x), 2 * x)):
+            self.same(got, want, np.float32)
+
+    def test_too_large(self):
+        p = tl.compile("fn h(x: f32) -> f32 = x\nfn xs(x: f32[n]) -> f32[n] = x\nfn half(x: f16) -> f16 = x\nfn i(n: i8) -> i8 = n")
+        for f, wrong in ((p.h, 1e300), (p.h, np.float64(1e300)), (p.h, 10**50), (p.xs, [1.0, -1e300]), (p.half, 70000), (p.i, 300), (p.i, -129)):
+            with self.subTest(str(wrong)), self.assertRaises(OverflowError):
+                f(wrong)
+        self.assertEqual((p.h(float("inf")), p.half(65504), p.i(-128)), (float("inf"), 65504, -128))
+        self.assertEqual((p.h(3.4e38), p.h(10**30)), (float(np.float32(3.4e38)), float(np.float32(1e30))))
+
+    def test_texts_of_lines(self):
+        p = tl.compile("struct L { names: List<str> }\nfn mk(names: List<str>) -> L = L(names = names)")
+        with tempfile.TemporaryDirectory() as folder:
+            for names in (["a\nb", "c"], ["x\r"], [], ["", ""]):
+                p.mk(names).save(folder + "/l.npz")
+                self.assertEqual(p.L.load(folder + "/l.npz").names, names)
 
     def test_numbers(self):
         self.assertEqual(self.p.u64_of(2**64 - 1), 2**64 - 1)

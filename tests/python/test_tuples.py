@@ -101,7 +101,8 @@ class Keys(Case):
     def test_round_trip(self):
         k = self.p.seed(7)
         self.assertEqual((type(k), k.dtype, k.shape), (tl.Tensor, "key", ()))
-        for way in (k, 7, pickle.loads(pickle.dumps(k)), copy.deepcopy(k), tl.tensor(7, "key"), np.uint64(7), np.int64(7)):
+        for way in (k, 7, pickle.loads(pickle.dumps(k)), copy.deepcopy(k), tl.tensor(7, "key"), np.uint64(7), np.int64(7), np.int32(7),
+                    np.uint32(7), np.int8(7)):
             self.same(self.p.drawn(way), self.p.drawn(k))
         self.same(self.p.any(k), self.p.drawn(k))
         self.assertFalse(np.array_equal(self.p.drawn(8), self.p.drawn(7)))
@@ -125,7 +126,7 @@ class Keys(Case):
         self.same(self.p.both((s.k, 0)), self.p.drawn(7))
 
     def test_wrong(self):
-        for wrong in (7.0, "7", None, np.float32(7), np.int32(7), [1.5], 2**64):
+        for wrong in (7.0, "7", None, np.float32(7), [1.5], 2**64):
             with self.subTest(str(wrong)), self.assertRaises((TypeError, OverflowError)):
                 self.p.drawn(wrong)
         with self.assertRaises(TypeError):

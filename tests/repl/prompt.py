@@ -215,6 +215,8 @@ def _(t):
     open(os.path.join(t.folder, "data", "helper.tl"), "w").write("fn triple(x) = 3 * x\n")
     open(os.path.join(t.folder, "data", "hello.txt"), "w").write("hello")
     t.send("import lin\t\rlinalg.chol\t([[4.0]])\r").shows("tl> import linalg\ntl> linalg.cholesky([[4.0]])\n[[2.]]\n: f32[1, 1]\ntl>")
+    t.clear().send("import linalg as la\rla.chol\t([[4.0]])\r")
+    t.shows("tl> import linalg as la\ntl> la.cholesky([[4.0]])\n[[2.]]\n: f32[1, 1]\ntl>")
     t.clear().send('import "da\thelp\t"\rhelper.tri\t(2)\r').shows('tl> import "data/helper.tl"\ntl> helper.triple(2)\n6 : i64\ntl>')
     t.clear().send('read_text("data/he\tlo\t")\r').shows('tl> read_text("data/hello.txt")\nhello : str\ntl>')
     t.clear().send(":lo\tda\thelp\t").shows("tl> :load data/helper.tl▮").send(ctrl("U") + ":time\t").shows("tl> :time▮\n:time     :timeit")
@@ -423,6 +425,34 @@ def _(t):
 @test("read_line gets the line that was typed ahead")
 def _(t):
     t.send("let line = read_line()\rsome text\rline\r").wait(lambda: "some text : str" in t.screen.lines(), "the text")
+
+
+@test("Ctrl-C ends read_line, and takes nothing of what is typed next")
+def _(t):
+    t.send("read_line()\r").wait(lambda: t.screen.lines()[-1] == "tl> read_line()", "the line")
+    time.sleep(0.5)  # it waits
+    t.send(ctrl("C")).wait(lambda: any("Interrupted" in line for line in t.screen.lines()), "the message")
+    t.clear().send("1 + 41\r").shows("tl> 1 + 41\n42 : i64\ntl>")
+
+
+@test("what is printed without the end of a line stands above the prompt", columns=40)
+def _(t):
+    t.send('print("a", end = "")\r').shows('tl> print("a", end = "")\na\ntl> ▮')
+    t.clear().send('for i in 0..3 { print(i, end = "") }\r').shows('tl> for i in 0..3 { print(i, end = "") }\n012\ntl> ▮')
+    t.clear().send('print("b" * 39, end = "")\r').shows('tl> print("b" * 39, end = "")\n' + "b" * 39 + "\ntl> ▮")
+    t.clear().send('print("b" * 40, end = "")\r').shows('tl> print("b" * 40, end = "")\n' + "b" * 40 + "\ntl> ▮")
+    t.clear().send('{ print("name? ", end = "")\rlet n = read_line()\rprint("hi") }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
+    t.send("Bob\r").wait(lambda: t.screen.lines()[-1] == "tl>" and "hi" in t.screen.lines(), "the answer")
+    t.clear().send('let n = { print("name? ", end = "")\rread_line() }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
+    t.send("Bob\r").wait(lambda: t.screen.lines()[-2:] == ["name? Bob", "tl>"], "the prompt in the row behind the answer")
+
+
+@test("a long line that is typed costs as much for each letter as a short one")
+def _(t):
+    for length in (4000, 16000):
+        begin = time.time()
+        t.send('len("' + "x" * length + '")\r').wait(lambda: f"{length} : i64" in t.screen.lines(), "the length")
+    assert time.time() - begin < 20, time.time() - begin  # it was minutes
 
 
 @test("names of modules and files that are not there")

@@ -40,10 +40,10 @@ Dialect dialect_of_table(std::string_view text) {
   const std::string_view head = text.substr(0, 1 << 16);
   Dialect dialect = find_dialect(head);
   if (dialect.separator != kBlanks) return dialect;
-  const size_t first = std::min(head.find_first_of("\r\n"), head.size());
+  const size_t first = end_of_row(head);
   const size_t second = std::min(head.find_first_not_of("\r\n", first), head.size());
   const size_t words = count_words(head.substr(0, first));
-  const std::string_view row = head.substr(second, std::min(head.find_first_of("\r\n", second), head.size()) - second);
+  const std::string_view row = head.substr(second, end_of_row(head.substr(second)));
   if (words < 2 || (!row.empty() && count_words(row) != words)) dialect.separator = ',';
   return dialect;
 }
@@ -186,6 +186,9 @@ public:
     if (at_ != end_ && *at_ == '\n') ++at_;
   }
 
+  // Of the row whose fields were counted.
+  bool ends_with_separator() const { return at_ != begin_ && at_[-1] == separator_; }
+
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -268,8 +271,11 @@ Table::Table(const Source& source) : path_(source.path()) {
     if (rows_ % kBlock == 0) blocks_.push_back(rows.offset());
     const size_t count = rows.count_fields();
     if (count != names_.size())
-      rows.fail(fmt::format("{} field{}, and the table has {} column{}", count, count == 1 ? "" : "s", names_.size(),
-                            names_.size() == 1 ? "" : "s"));
+      rows.fail(fmt::format("{} field{}, and the table has {} column{}{}", count, count == 1 ? "" : "s", names_.size(),
+                            names_.size() == 1 ? "" : "s",
+                            count == names_.size() + 1 && rows.ends_with_separator()
+                                ? " (the line ends with a separator, and that of the names does not)"
+                                : ""));
   }
   texts_.resize(names_.size());
 }
@@ -413,8 +419,6 @@ std::shared_ptr<const Table::Texts> Table::texts(size_t column) const {
       auto found = met.numbers.find(field);
       if (found == met.numbers.end()) {
         if (invalid_utf8(field) != std::string_view::npos) rows.fail("text that is not UTF-8");
-        if (field.find_first_of("\r\n") != std::string_view::npos)
-          rows.fail(fmt::format("a text in the column '{}' that goes over several lines", names_[column]));
         const bool is_inside = field.data() >= text_.data() && field.data() < text_.data() + text_.size();
         if (!is_inside) field = met.copies.emplace_back(field);
         found = met.numbers.emplace(field, static_cast<int32_t>(met.values.size())).first;
@@ -513,12 +517,11 @@ OpenTensor open_table_column(const Source& source, const ReadOptions& options) {
       }
     };
     break;
-  case Part::What::Values: { // as the bytes of lines
-    std::string lines;
-    for (const std::string& value : table->texts(part.column)->values)
-      lines += value + '\n';
-    result.header = {DType::U8, {static_cast<int64_t>(lines.size())}};
-    result.read = [lines = std::move(lines)](std::byte* out) { std::memcpy(out, lines.data(), lines.size()); };
+  case Part::What::Values: {
+    const std::vector<std::string>& values = table->texts(part.column)->values;
+    std::string bytes = pack_texts({values.begin(), values.end()});
+    result.header = {DType::U8, {static_cast<int64_t>(bytes.size())}};
+    result.read = [bytes = std::move(bytes)](std::byte* out) { std::memcpy(out, bytes.data(), bytes.size()); };
   }
   }
   return result;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 
@@ -157,6 +158,12 @@ std::vector<std::string> split_at(std::string_view text, std::string_view separa
   return result;
 }
 
+constexpr char kNoText = '\xff'; // is nowhere in UTF-8
+
+void require_utf8(std::string_view bytes) {
+  if (invalid_utf8(bytes) != std::string::npos) throw IoError("these bytes are not text in UTF-8", "ParseError");
+}
+
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> result;
   while (!text.empty()) {
@@ -178,7 +185,14 @@ template <class T> std::optional<T> whole_number(std::string_view text) {
     if (begin != end && (*begin == '-' || *begin == '+')) return std::nullopt;
   }
   auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || stop != end || begin == end) return std::nullopt;
+  if (stop != end || begin == end) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>)
+    if (error == std::errc::result_out_of_range) { // to infinity or to zero, as rounding has it
+      const std::string number(begin, end);
+      return sizeof(T) == 4 ? static_cast<T>(std::strtof(number.c_str(), nullptr))
+                            : static_cast<T>(std::strtod(number.c_str(), nullptr));
+    }
+  if (error != std::errc()) return std::nullopt;
   return value;
 }
 
@@ -271,11 +285,37 @@ TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, co
     return *value;
   }
   case TextOp::Bytes: return std::string(text(0));
-  case TextOp::Decode:
-    if (invalid_utf8(text(0)) != std::string::npos) throw IoError("these bytes are not text in UTF-8", "ParseError");
-    return std::string(text(0));
+  case TextOp::Decode: require_utf8(text(0)); return std::string(text(0));
+  case TextOp::Pack: return pack_texts(std::get<std::vector<std::string_view>>(in.at(0)));
+  case TextOp::Unpack: return unpack_texts(text(0));
   }
   return Scalar{};
+}
+
+std::string pack_texts(const std::vector<std::string_view>& texts) {
+  // A carriage return counts, too: before the end of a line it would be a part of that end.
+  const bool are_lines = std::all_of(texts.begin(), texts.end(), [](std::string_view text) {
+    return text.find_first_of("\r\n") == std::string_view::npos;
+  });
+  std::string bytes;
+  for (std::string_view text : texts) {
+    bytes += text;
+    bytes += are_lines ? '\n' : kNoText;
+  }
+  return bytes;
+}
+
+std::vector<std::string> unpack_texts(std::string_view bytes) {
+  std::vector<std::string> texts;
+  if (bytes.ends_with(kNoText)) {
+    texts = split_at(bytes, std::string_view(&kNoText, 1));
+    texts.pop_back(); // behind the last one
+  } else {
+    texts = lines_of(bytes);
+  }
+  for (const std::string& text : texts)
+    require_utf8(text);
+  return texts;
 }
 
 std::string read_input_line() {

@@ -124,6 +124,19 @@ bool is_number(std::string_view field) {
   return parse_float(field, value);
 }
 
+size_t end_of_row(std::string_view text) {
+  bool is_quoted = false;
+  char before = ',';
+  for (size_t at = 0; at < text.size(); before = text[at++]) {
+    const char c = text[at];
+    if (!is_quoted && (c == '\r' || c == '\n')) return at;
+    // Elsewhere than where a field begins, or behind another one that ended it, a quote is a letter.
+    if (c == '"') is_quoted = !is_quoted && std::string_view(",;\t \"").find(before) != std::string_view::npos;
+  }
+  // What nothing closes is no quote (or longer than what is looked at).
+  return is_quoted ? std::min(text.find_first_of("\r\n"), text.size()) : text.size();
+}
+
 Dialect find_dialect(std::string_view text) {
   Dialect dialect;
   if (text.starts_with("\xef\xbb\xbf")) dialect.start = 3;
@@ -131,7 +144,8 @@ Dialect find_dialect(std::string_view text) {
   std::string_view rows[2];
   int count = 0;
   while (!text.empty() && count < 2) {
-    size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    const bool is_comment = trimmed(text.substr(0, 64)).starts_with('#'); // a quote in it is a letter
+    const size_t end = is_comment ? std::min(text.find_first_of("\r\n"), text.size()) : end_of_row(text);
     std::string_view line = trimmed(text.substr(0, end));
     if (!line.empty() && line[0] != '#') rows[count++] = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -17,6 +17,9 @@ struct Dialect {
 // may hold names.
 Dialect find_dialect(std::string_view head);
 
+// Where the first row ends: at the first end of a line that is not between quotes.
+size_t end_of_row(std::string_view text);
+
 std::string_view trimmed(std::string_view text); // without blanks around it
 bool is_missing(std::string_view field);         // empty, NA, nan, null …
 bool is_number(std::string_view field);

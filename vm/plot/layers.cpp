@@ -117,7 +117,7 @@ void heat(Layer& layer, const Properties& properties, Numbers& numbers, Shared& 
   layer.pixels.width = f.wide;
   layer.pixels.height = f.high;
   for (double v : f.numbers) {
-    if (std::isnan(v)) {
+    if (!std::isfinite(v)) {
       layer.pixels.rgba.push_back({255, 255, 255, 0});
       continue;
     }

@@ -147,14 +147,10 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
     node->operands.push_back(leaf_name(cx, path, span));
     return shared(cx, std::move(node), before);
   }
-  if (is_list_of_texts(type)) { // a file has them as the bytes of lines
+  if (is_list_of_texts(type)) { // a file has them as bytes
     const Type bytes = Type::tensor(DType::U8, std::vector<Size>(1));
-    return shared(
-        cx,
-        text_of_one(cx, TextOp::Lines,
-                    text_of_one(cx, TextOp::Decode, load_parts(cx, bytes, path, file, options, span, before), span),
-                    span),
-        before);
+    return shared(cx, text_of_one(cx, TextOp::Unpack, load_parts(cx, bytes, path, file, options, span, before), span),
+                  before);
   }
   size_t first_own = cx.program.atoms.size();
   VarId position = new_variable(cx, "", Type::scalar(DType::I64), true, span);
@@ -184,20 +180,6 @@ static ExprPtr load_parts(Context& cx, const Type& type, const LeafPath& path, c
   return variable_value(cx, built, span);
 }
 
-// The bytes of the texts of a list, each with the end of a line behind it.
-static ExprPtr bytes_of_lines(Context& cx, ExprPtr list, typed::Block& into, Span span) {
-  const Type type = list->type;
-  const VarId ended = new_variable(cx, "", type, true, span);
-  into.statements.push_back(let_variable(ended, std::move(list), span));
-  into.statements.push_back(append_to(cx, ended, type, finish_interp(new_interp(span)), span));
-  auto end = new_interp(span);
-  append_text(*end, "\n");
-  std::vector<ExprPtr> operands;
-  operands.push_back(variable_value(cx, ended, span));
-  operands.push_back(finish_interp(std::move(end)));
-  return text_of_one(cx, TextOp::Bytes, text_node(cx, TextOp::Join, std::move(operands), span), span);
-}
-
 // The leaves of a value with lists in it: their names, one a line, and they themselves, one after the other.
 static void collect_leaves(Context& cx, ExprPtr value, const LeafPath& path, VarId names, VarId leaves,
                            typed::Block& into, Span span) {
@@ -209,7 +191,7 @@ static void collect_leaves(Context& cx, ExprPtr value, const LeafPath& path, Var
     return;
   }
   if (is_list_of_texts(type)) {
-    value = bytes_of_lines(cx, std::move(value), into, span);
+    value = text_of_one(cx, TextOp::Pack, std::move(value), span);
   } else if (type.is_list()) {
     if (type.elements.empty()) return;
     typed::Stmt loop;
