@@ -1,6 +1,5 @@
 #include "backend/kernel/loops.h"
 #include "ir/graph/op_info.h"
-#include "passes/fuse/views.h"
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -183,7 +182,6 @@ static bool divides(const Monomial& a, const Monomial& b) {
 // Cuts both lists of sizes into blocks of equal products, as small as can be seen, and renumbers within each.
 Index Emitter::reshape_index(std::span<const ir::Dim> from, std::span<const ir::Dim> to, const Index& index) {
   Index result(from.size(), b.i64(0));
-  if (renames_an_axis(from, to)) return index;
   size_t i = 0, j = 0; // in `to` and `from`
   auto skip_units = [&] {
     while (i < to.size() && is_unit(to[i]))

@@ -190,7 +190,8 @@ struct Job {
     Kernel kernel =
         best_layout(shape.inner, [&](Emitter& e, const Layout& chosen) { lower_rows(e, shape, chosen); }, layout);
     const int64_t most = longest_short_row(shape, inner);
-    if (target != Target::Cpu || shape.outer.empty() || !layout.vector || inner > most) return kernel;
+    const bool single = std::ranges::all_of(shape.outer, [](const ir::Dim& dim) { return dim == ir::Dim::of(1); });
+    if (target != Target::Cpu || single || !layout.vector || inner > most) return kernel;
     auto side_by_side = [&](bool others) {
       auto form = [&](Emitter& e, const Layout& chosen) { lower_short_rows(e, shape, chosen, most, others); };
       return with_guards(form, layout);

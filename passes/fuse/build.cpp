@@ -53,9 +53,8 @@ FusionClass Fusion::classify(const Node& node) const {
   if (node.op == Op::Reshape) {
     const auto& from = f_[node.operands[0]].type.dims;
     const Node* counted = producer_of(f_, node.operands[0]); // numbers are computed again, whatever their shape
-    const auto& to = f_[node.results[0]].type.dims;
-    const bool inside =
-        from.empty() || only_ones_differ(from, to) || renames_an_axis(from, to) || (counted && counted->op == Op::Iota);
+    bool inside =
+        from.empty() || only_ones_differ(from, f_[node.results[0]].type.dims) || (counted && counted->op == Op::Iota);
     return inside ? FusionClass::View : FusionClass::Outside;
   }
   if (window_view(f_, node)) return FusionClass::View;

@@ -29,14 +29,6 @@ bool only_ones_differ(const std::vector<Dim>& a, const std::vector<Dim>& b) {
   }
 }
 
-bool renames_an_axis(std::span<const Dim> a, std::span<const Dim> b) {
-  if (a.size() != b.size()) return false;
-  size_t others = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    others += !(a[i] == b[i]);
-  return others == 1;
-}
-
 std::optional<ContiguousView> contiguous_view(const Function& f, const Node& node) {
   if (node.operands.empty() || !f[node.operands[0]].type.is_tensor()) return std::nullopt;
   const std::vector<Dim>& dims = f[node.operands[0]].type.dims;

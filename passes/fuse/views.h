@@ -2,7 +2,6 @@
 #pragma once
 #include "ir/graph/graph.h"
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace tl {
@@ -12,9 +11,6 @@ std::optional<std::vector<int64_t>> inserted_ones(const std::vector<ir::Dim>& fr
 
 // Both have the same sizes once those that are the constant 1 are left out.
 bool only_ones_differ(const std::vector<ir::Dim>& a, const std::vector<ir::Dim>& b);
-// The same sizes but for one axis, so of a Reshape, whose sizes have one product, that one, too: sizes of two names
-// that the program has found equal. (Or one of the others is 0: then there are no elements.)
-bool renames_an_axis(std::span<const ir::Dim> a, std::span<const ir::Dim> b);
 
 // The node is a Reshape, or a Slice or Index of consecutive elements, of a tensor of rank 1 or more: at run time a
 // pointer and an offset. (That the starts are host scalars is for the caller to know.) Gives the operands of the node
