@@ -5,6 +5,7 @@
 #include "vm/io/list.h"
 #include <algorithm>
 #include <charconv>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -189,8 +190,9 @@ template <class T> std::optional<T> whole_number(std::string_view text) {
   if constexpr (std::is_floating_point_v<T>)
     if (error == std::errc::result_out_of_range) { // to infinity or to zero, as rounding has it
       const std::string number(begin, end);
-      return sizeof(T) == 4 ? static_cast<T>(std::strtof(number.c_str(), nullptr))
-                            : static_cast<T>(std::strtod(number.c_str(), nullptr));
+      static const locale_t c = ::newlocale(LC_ALL_MASK, "C", nullptr); // that of the process may write 1,5
+      return sizeof(T) == 4 ? static_cast<T>(::strtof_l(number.c_str(), nullptr, c))
+                            : static_cast<T>(::strtod_l(number.c_str(), nullptr, c));
     }
   if (error != std::errc()) return std::nullopt;
   return value;
