@@ -348,11 +348,20 @@ Leaf leaf_of(PyObject* object, int depth = 0) {
   return strongest;
 }
 
-bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, unsigned char*& at) {
+// `rounds`: numbers that are too large are infinite, else an OverflowError.
+bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, bool rounds, unsigned char*& at) {
   if (!rank) {
     if (is_list(object)) {
       PyErr_SetString(PyExc_ValueError, "the lists are not of one length");
       return false;
+    }
+    if (!rounds && (dtype.code == 2 || dtype.code == 4)) {
+      const double value = PyFloat_AsDouble(object);
+      if (value == -1 && PyErr_Occurred()) return false;
+      if (!fits(dtype, value)) {
+        PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", object, dtype.name);
+        return false;
+      }
     }
     if (!set_element(dtype, at, object)) return false;
     at += dtype.bits / 8;
@@ -364,7 +373,7 @@ bool fill(const Dtype& dtype, PyObject* object, const int64_t* shape, int rank, 
   }
   for (int64_t i = 0; i < *shape; ++i) {
     Ref one = Ref::to(item(object, i)); // __index__ may change the list
-    if (!one || !fill(dtype, one.get(), shape + 1, rank - 1, at)) return false;
+    if (!one || !fill(dtype, one.get(), shape + 1, rank - 1, rounds, at)) return false;
   }
   return true;
 }
@@ -408,7 +417,7 @@ bool Arguments::numbers(const Place& place, PyObject* object, const Dtype* dtype
   Slot& slot = place.slot;
   slot.memory.reset(new unsigned char[static_cast<size_t>(count ? count : 1) * (dtype->bits / 8)]);
   unsigned char* at = slot.memory.get();
-  if (!fill(*dtype, object, shape, rank, at)) {
+  if (!fill(*dtype, object, shape, rank, place.parameter && place.parameter->rounds, at)) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     Py_XDECREF(traceback);

@@ -127,10 +127,6 @@ bool set_element(const Dtype& dtype, void* at, PyObject* number) {
   }
   const double value = PyFloat_AsDouble(number);
   if (value == -1 && PyErr_Occurred()) return false;
-  if (!fits(dtype, value)) {
-    PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number, dtype.name);
-    return false;
-  }
   if (dtype.bits == 64) return write<double>(at, value);
   if (dtype.bits == 32) return write<float>(at, static_cast<float>(value));
   return write<uint16_t>(at, dtype.code == 4 ? to_bfloat(value) : to_half(value));

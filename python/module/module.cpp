@@ -35,7 +35,8 @@ PyObject* tensor_from(PyObject*, PyObject* arguments) {
   if (!PyArg_ParseTuple(arguments, "O!Os", session_type, &object, &array, &type)) return nullptr;
   auto* session = reinterpret_cast<Session*>(object);
   if (!is_open(session)) return nullptr;
-  const Parameter parameter = parse_parameter("tensor", type);
+  Parameter parameter = parse_parameter("tensor", type);
+  parameter.rounds = true;
   Arguments one(1);
   const bool is_number = PyFloat_Check(array) || PyLong_Check(array);
   if (!(is_number && parameter.dtype ? one.add_number(session, array, parameter)

@@ -13,6 +13,7 @@ struct Parameter {
   std::string name;
   std::string type;              // "" where there is none
   const Dtype* dtype = nullptr;  // of Scalar and Tensor; nullptr: generic
+  bool rounds = false;           // numbers that are too large for it become infinite, as NumPy's conversions have it
   bool is_none_without = false;  // its default is `none`, which Python calls None
   std::vector<Parameter> inside; // the element of a List, those of a Tuple
 };
