@@ -441,9 +441,9 @@ def _(t):
     t.clear().send('for i in 0..3 { print(i, end = "") }\r').shows('tl> for i in 0..3 { print(i, end = "") }\n012\ntl> ▮')
     t.clear().send('print("b" * 39, end = "")\r').shows('tl> print("b" * 39, end = "")\n' + "b" * 39 + "\ntl> ▮")
     t.clear().send('print("b" * 40, end = "")\r').shows('tl> print("b" * 40, end = "")\n' + "b" * 40 + "\ntl> ▮")
-    t.clear().send('{ print("name? ", end = "")\rlet n = read_line()\rprint("hi") }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
+    t.clear().send('if true { print("name? ", end = "")\rlet n = read_line()\rprint("hi") }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
     t.send("Bob\r").wait(lambda: t.screen.lines()[-1] == "tl>" and "hi" in t.screen.lines(), "the answer")
-    t.clear().send('let n = { print("name? ", end = "")\rread_line() }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
+    t.clear().send('let n = if true { print("name? ", end = "")\rread_line() } else { "" }\r').wait(lambda: "name?" in t.screen.lines(), "the question")
     t.send("Bob\r").wait(lambda: t.screen.lines()[-2:] == ["name? Bob", "tl>"], "the prompt in the row behind the answer")
 
 
