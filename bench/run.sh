@@ -89,7 +89,7 @@ dispatch() {
   local peer=0
   ${PYTHON:-python3} -c 'import torch' 2>/dev/null && peer=1
   for ((pair = 0; pair < pairs; ++pair)); do
-    build/tl run --threads "$threads" bench/dispatch.tl >>"$out/dispatch.tl.txt"
+    build/tl run --disable turns --threads "$threads" bench/dispatch.tl >>"$out/dispatch.tl.txt"
     ((peer)) && ${PYTHON:-python3} bench/peers/dispatch.py 100000 "$threads" >>"$out/dispatch.peer.txt"
   done
   printf '%-28s %12s %12s %8s\n' "dispatch, $threads thread(s)" "tl ns" "PyTorch ns" "ratio"

@@ -402,8 +402,7 @@ void Engine::run_tiles_untimed(Worker& self, Operation* op, int64_t begin, int64
   const KernelPhase& phase = op->kernel->phases[op->stage - op->copies.size()];
   auto call = [&] { phase.function(op->args.data(), begin, end, &workspace, &op->errors); };
   if (!options_.interrupt) return call();
-  bool done = !options_.interrupt->load(std::memory_order_relaxed) && run_interruptibly(*options_.interrupt, call);
-  if (!done) op->errors.record(&op->errors, kInterrupted, 0, 0, 0);
+  if (!run_interruptibly(*options_.interrupt, call)) op->errors.record(&op->errors, kInterrupted, 0, 0, 0);
 }
 
 void Engine::count_down(Operation* op, const Operation* by, Ready& ready) {

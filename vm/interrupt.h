@@ -20,16 +20,21 @@ struct Stay {
 };
 } // namespace interrupt_detail
 
-// Calls f, which must be such that it can be left at any instruction. False if interrupt_kernels() ended it while
-// `interrupted` was true.
+// Calls f, which must be such that it can be left at any instruction. False if `interrupted` was true before, or
+// interrupt_kernels() ended f while it was.
 template <class F> bool run_interruptibly(const std::atomic<bool>& interrupted, F&& f) {
   interrupt_detail::ends = &interrupted;
   interrupt_detail::enter();
   sigjmp_buf here;
-  const bool left = sigsetjmp(here, 0) != 0;
+  bool left = sigsetjmp(here, 0) != 0;
   if (!left) {
     interrupt_detail::escape = &here;
-    f();
+    // A signal that came before it could be left has been preceded by `interrupted`.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (interrupted.load(std::memory_order_relaxed))
+      left = true;
+    else
+      f();
     interrupt_detail::escape = nullptr;
   }
   interrupt_detail::leave();

@@ -1,8 +1,9 @@
 // Reductions and contractions in the orders of abi/orders.h.
 //
-// Three forms of a reduction give the same bits: along k with the 32 lanes of the order as one vector (outside vector
-// code), with an array of 32 lanes each of which is a vector over the loop around it, and element by element where the
-// extent is a small constant. Folding an identity is exact, so lanes without an element may be left out.
+// Four forms of a reduction give the same bits: along k with the 32 lanes of the order as one vector (outside vector
+// code), with an array of 32 lanes each of which is a vector over the loop around it, element by element where the
+// extent is a small constant, and with an array of as many lanes as there may be elements where these are few.
+// Folding an identity is exact, so lanes without an element may be left out.
 #include "backend/cpu/lane_array.h"
 #include <bit>
 #include <limits>

@@ -88,11 +88,7 @@ public:
       const int64_t count = std::min(kColumns, inner_ - column), width = width_of<T>(count);
       load(columns_->input(), from, outer_, inner_, column, count);
       const ComplexRow<T> out = columns_->run(width);
-      for (int64_t k = 0; k < outer_; ++k)
-        for (int64_t c = 0; c < width; c += kLanes<T>)
-          put(out, k * width + c, times(at(out, k * width + c), twiddle(k, column / kColumns, c)));
-      transpose<T>(outer_, count, out.re, width, middle_.re + column * outer_, outer_);
-      transpose<T>(outer_, count, out.im, width, middle_.im + column * outer_, outer_);
+      turn(out, outer_, column, count, width);
     }
     for (int64_t row = 0; row < outer_; row += kColumns) {
       const int64_t count = std::min(kColumns, outer_ - row), width = width_of<T>(count);
@@ -188,11 +184,7 @@ public:
           }
       }
       const ComplexRow<T> out = rows_->run(width);
-      for (int64_t j = 0; j < inner_; ++j)
-        for (int64_t c = 0; c < width; c += kLanes<T>)
-          put(out, j * width + c, times(at(out, j * width + c), twiddle(j, row / kColumns, c)));
-      transpose<T>(inner_, count, out.re, width, middle_.re + row * inner_, inner_);
-      transpose<T>(inner_, count, out.im, width, middle_.im + row * inner_, inner_);
+      turn(out, inner_, row, count, width);
     }
     for (int64_t column = 0; column < pairs; column += kColumns) {
       const int64_t count = std::min(kColumns, pairs - column), width = width_of<T>(count);
@@ -246,6 +238,15 @@ private:
   Parts twiddle(int64_t k, int64_t group, int64_t c) const {
     const Number<T> first = firsts_[group * lines_ + k];
     return times(at(powers_, k * kColumns + c), {blas::broadcast(first.re), blas::broadcast(first.im)});
+  }
+
+  // Columns from `first` on, of so many elements: times the circle's numbers, and as lines of `middle_`.
+  void turn(ComplexRow<T> columns, int64_t elements, int64_t first, int64_t count, int64_t width) const {
+    for (int64_t k = 0; k < elements; ++k)
+      for (int64_t c = 0; c < width; c += kLanes<T>)
+        put(columns, k * width + c, times(at(columns, k * width + c), twiddle(k, first / kColumns, c)));
+    transpose<T>(elements, count, columns.re, width, middle_.re + first * elements, elements);
+    transpose<T>(elements, count, columns.im, width, middle_.im + first * elements, elements);
   }
 
   // Some columns of a matrix; those up to whole vectors that are not there are 0.
