@@ -116,14 +116,18 @@ OutputSink flushed_output(std::FILE* file) {
 }
 
 OutputSink StandardOutput::sink() {
-  return [](std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-      throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
+  return [this](std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) fail();
   };
 }
 
 void StandardOutput::flush() {
-  if (std::fflush(stdout) != 0) throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
+  if (std::fflush(stdout) != 0) fail();
+}
+
+void StandardOutput::fail() {
+  is_gone_ = errno == EPIPE;
+  throw IoError(fmt::format("standard output: {}", std::strerror(errno)));
 }
 
 } // namespace tl::driver

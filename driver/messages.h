@@ -5,6 +5,7 @@
 #include "abi/outcome.h"
 #include "lang/diagnostics.h"
 #include "lang/source.h"
+#include <atomic>
 #include <vector>
 
 namespace tl::driver {
@@ -52,8 +53,14 @@ OutputSink flushed_output(std::FILE* file);
 // Standard output. The sink hands on what it is given at once (vm/console.h gathers); a failing write is an IoError.
 class StandardOutput {
 public:
-  OutputSink sink();
+  OutputSink sink(); // for as long as this object is there
   void flush();
+  // Has nobody been there to read it, as in `tl run … | head`? Then there is nobody to tell.
+  bool reader_is_gone() const { return is_gone_; }
+
+private:
+  [[noreturn]] void fail();
+  std::atomic<bool> is_gone_{false};
 };
 
 } // namespace tl::driver

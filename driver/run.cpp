@@ -87,9 +87,10 @@ int deliver(const Outcome& outcome, const ProgramInterface& interface, const std
     if (!outcome.error) deliver_results(interface, outcome.results, arguments.outputs, out.sink());
     out.flush();
   } catch (const IoError& error) {
-    show(error.kind, error.what());
+    if (!out.reader_is_gone()) show(error.kind, error.what());
     exit_code = kRuntimeError;
   }
+  if (outcome.error && outcome.error->kind == "IoError" && out.reader_is_gone()) return outcome.error->exit_code;
   if (outcome.error) exit_code = report_failure(*outcome.error, locations, sources, main);
   return exit_code;
 }

@@ -75,6 +75,7 @@ check "inline code" 0 "^3$" -- "$tl" -e 'print(1 + 2)'
 check "file without run" 0 "usage: tl run" -- "$tl" samples/softmax.tl --help
 check "help names parameters" 0 "--temperature f32 +.*default 1.0" -- "$tl" run samples/softmax.tl --help
 check "standard input" 0 "^hello$" -- sh -c "echo 'print(\"hello\")' | '$tl' run -"
+check "a reader that has gone is told nothing" 0 -- sh -c "[ -z \"\$({ '$tl' run -e 'for i in 0..100000 { print(i) }' | head -n 1 >/dev/null; } 2>&1)\" ]"
 check "closed output" 3 "standard output" -- sh -c "'$tl' run -e 'print(1)' >/dev/full"
 check "command line that is not a file" 2 "did you mean 'tl run'" -- "$tl" rnu samples/softmax.tl
 check "neither command nor file" 2 "no command or file 'nonsense'" -- "$tl" nonsense
