@@ -11,6 +11,7 @@ ir::Module claims(ir::Module module);
 ir::Module simplify(ir::Module module);
 ir::Module fold(ir::Module module);
 ir::Module cse(ir::Module module);
+ir::Module sizes(ir::Module module);
 ir::Module dce(ir::Module module);
 ir::Module windows(ir::Module module);
 ir::Module hoist(ir::Module module);

@@ -21,6 +21,8 @@ constexpr PassInfo kPasses[] = {
     {"fold", "arithmetic on constants, evaluated", "", "no scalar operation on constants alone", false, fold},
     {"simplify", "x * 1 -> x and similar rules; views in one form", "", "no rule applies", false, simplify},
     {"cse", "equal pure nodes, merged", "", "equal sizes are one value", false, cse},
+    {"sizes", "sizes that were checked to be equal, as one", "cse", "one of them is not used behind the check", false,
+     sizes},
     {"dce", "unused nodes, removed", "", "only effects, Guards and what they or results need", false, dce},
     {"hoist", "loop-invariant computations, moved out of loops", "", "the same values", false, hoist},
     {"windows", "windows that products read, as views", "cse", "the same values", false, windows},
@@ -41,10 +43,10 @@ constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.
 // Whether windows are views shows once more when the sizes that groups of channels have are numbers.
-constexpr std::string_view kOrder[] = {"inline",  "fold", "simplify", "cse",  "fold",    "simplify", "cse",
-                                       "windows", "fold", "simplify", "cse",  "windows", "fold",     "simplify",
-                                       "cse",     "dce",  "hoist",    "cse",  "dce",     "turns",    "outline",
-                                       "place",   "cse",  "dce",      "fuse", "kernels", "order",    "dce"};
+constexpr std::string_view kOrder[] = {"inline",  "fold",  "simplify", "cse",   "sizes",   "fold",    "simplify", "cse",
+                                       "windows", "fold",  "simplify", "cse",   "windows", "fold",    "simplify", "cse",
+                                       "dce",     "hoist", "cse",      "dce",   "turns",   "outline", "place",    "cse",
+                                       "dce",     "fuse",  "kernels",  "order", "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)

@@ -182,6 +182,8 @@ Result guard_holds(Edit& edit, NodeId id) {
     if (value && value->as<uint8_t>()) return v.in(0);
   }
   const Node* inner = producer_of(v.f, v.in(0));
+  while (inner && inner->op == Op::Reshape)
+    inner = producer_of(v.f, inner->operands[0]);
   if (inner && inner->op == Op::Guard && inner->operands[1] == v.in(1)) return v.in(0);
   return {};
 }
