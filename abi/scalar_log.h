@@ -111,9 +111,10 @@ template <class M, class V> V pow_size_f32(M& m, V size, V exponent) {
   log = m.fma(parts.e, m.constant(0x1.62e42fefa39efp-1, x), log);
   log = m.select(m.lt(x, m.constant(kInfinity, x)), log, x);
   log = m.select(m.eq(x, m.constant(0, x)), m.constant(-kInfinity, x), log);
-  auto t = at_most(m, at_least(m, m.mul(log, y), -105), 90);
-  auto split = split_exp(m, t);
+  auto t = m.mul(log, y);
+  auto split = split_exp(m, at_most(m, at_least(m, t, -105), 90));
   auto p = m.add(expm1_polynomial(m, m.to_f32(split.r)), m.constant(1, size));
+  p = or_nothing(m, p, m.to_f32(t), -105);
   return scale(m, p, m.add(m.to_f32(split.n), rounding_magic(m, size)), 0);
 }
 
@@ -159,9 +160,8 @@ template <class M, class V> V pow_size_f64(M& m, V x, V y) {
   auto t_low = m.fma(log, y, m.neg(t));
   t_low = m.fma(log_low, y, t_low);
   t_low = m.select(m.lt(m.abs(t), m.constant(800, x)), t_low, m.constant(0, x));
-  t = at_most(m, at_least(m, t, -750), 711);
-  auto split = split_exp(m, t);
-  auto p = m.add(expm1_polynomial(m, m.add(split.r, t_low)), m.constant(1, x));
+  auto split = split_exp(m, at_most(m, at_least(m, t, -750), 711));
+  auto p = or_nothing(m, m.add(expm1_polynomial(m, m.add(split.r, t_low)), m.constant(1, x)), t, -750);
   return scale(m, p, split.n_plus_magic, 0);
 }
 
