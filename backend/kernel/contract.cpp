@@ -162,6 +162,10 @@ private:
     Strided s{x->param, std::vector<Monomial>(dims.size(), Monomial{0, {}}), x->base, x->is_window};
     switch (n.op) {
     case ir::Op::Reshape: {
+      if (only_names_differ(e_.function, n.operands[0], dims)) {
+        s.strides = x->strides;
+        break;
+      }
       if (!only_ones_differ(from, dims)) {
         if (!is_whole(n.operands[0])) return std::nullopt;
         for (size_t i = 0; i < dims.size(); ++i)

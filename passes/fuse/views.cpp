@@ -29,6 +29,34 @@ bool only_ones_differ(const std::vector<Dim>& a, const std::vector<Dim>& b) {
   }
 }
 
+const Node* check_of_sizes(const Function& f, ValueId value, const Dim& a, const Dim& b) {
+  auto is = [&](ValueId size, const Dim& dim) {
+    return dim.is_constant() ? integer_of(f, size) == dim.constant : size == dim.value;
+  };
+  for (const Node* node = producer_of(f, value); node; node = producer_of(f, node->operands[0])) {
+    if (node->op == Op::Transpose || node->op == Op::Reshape) continue;
+    if (node->op != Op::Guard) return nullptr;
+    const Node* equal = producer_of(f, node->operands[1]);
+    if (!equal || !equal->is(ScalarOp::Eq) || !f[node->operands[1]].type.is_scalar()) continue;
+    const ValueId x = equal->operands[0], y = equal->operands[1];
+    if ((is(x, a) && is(y, b)) || (is(x, b) && is(y, a))) return node;
+  }
+  return nullptr;
+}
+
+bool only_names_differ(const Function& f, ValueId x, const std::vector<Dim>& to) {
+  const std::vector<Dim>& from = f[x].type.dims;
+  if (from.size() != to.size()) return false;
+  size_t different = 0, unchecked = 0;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[i]) continue;
+    if (from[i].is_constant() && to[i].is_constant()) return false;
+    ++different;
+    if (!check_of_sizes(f, x, from[i], to[i])) ++unchecked;
+  }
+  return unchecked == 0 || different == 1;
+}
+
 std::optional<ContiguousView> contiguous_view(const Function& f, const Node& node) {
   if (node.operands.empty() || !f[node.operands[0]].type.is_tensor()) return std::nullopt;
   const std::vector<Dim>& dims = f[node.operands[0]].type.dims;

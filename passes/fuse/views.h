@@ -12,6 +12,13 @@ std::optional<std::vector<int64_t>> inserted_ones(const std::vector<ir::Dim>& fr
 // Both have the same sizes once those that are the constant 1 are left out.
 bool only_ones_differ(const std::vector<ir::Dim>& a, const std::vector<ir::Dim>& b);
 
+// The Guard of `a == b` that the value is behind, or null. Views of it do not hide one.
+const ir::Node* check_of_sizes(const ir::Function& function, ir::ValueId value, const ir::Dim& a, const ir::Dim& b);
+
+// Do x and `to` have the same sizes under other names? Guards say so, or what else could be said of one axis: that is
+// equal if the numbers of elements are, unless there are none, which then lie anywhere.
+bool only_names_differ(const ir::Function& function, ir::ValueId x, const std::vector<ir::Dim>& to);
+
 // The node is a Reshape, or a Slice or Index of consecutive elements, of a tensor of rank 1 or more: at run time a
 // pointer and an offset. (That the starts are host scalars is for the caller to know.) Gives the operands of the node
 // that the offset is made of, each with the axis it stands for.

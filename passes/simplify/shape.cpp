@@ -69,6 +69,38 @@ Result transpose_twice(Edit& edit, NodeId id) {
   return edit.one(Op::Transpose, {inner->operands[0]}, f[node.results[0]].type, attrs, node.loc);
 }
 
+// Other names of its sizes move towards where x comes from, so that they do not stand between a view and what reads it.
+Result rename_transposed(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Transpose);
+  const std::vector<Dim>& to = f[node.results[0]].type.dims;
+  if (!inner || !only_names_differ(f, node.operands[0], to)) return {};
+  const AxesAttrs axes = inner->as<AxesAttrs>();
+  const ValueId x = inner->operands[0];
+  const LocId loc = node.loc, inner_loc = inner->loc;
+  Type type = f[node.results[0]].type, before = type;
+  for (size_t i = 0; i < to.size(); ++i)
+    before.dims[static_cast<size_t>(axes.axes[i])] = to[i];
+  return edit.one(Op::Transpose, {edit.one(Op::Reshape, {x}, before, {}, loc)}, type, axes, inner_loc);
+}
+
+// And so do checks.
+Result guard_transposed(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const Node* inner = producer(f, node.operands[0], Op::Transpose);
+  if (!inner || !f[node.operands[1]].type.is_scalar()) return {};
+  const AxesAttrs axes = inner->as<AxesAttrs>();
+  const LocId loc = node.loc, inner_loc = inner->loc;
+  const Type type = f[node.results[0]].type;
+  std::vector<ValueId> operands = node.operands;
+  operands[0] = inner->operands[0];
+  const Type before = f[operands[0]].type;
+  const Attrs attrs = node.attrs;
+  return edit.one(Op::Transpose, {edit.one(Op::Guard, std::move(operands), before, attrs, loc)}, type, axes, inner_loc);
+}
+
 Result transpose_broadcast(Edit& edit, NodeId id) {
   const Function& f = edit.function();
   const Node& node = f[id];
@@ -261,6 +293,8 @@ constexpr SimplifyRule kRules[] = {
     {"index by nothing -> x", Op::Index, same_view},
     {"reshape of a scalar -> broadcast", Op::Reshape, reshape_scalar},
     {"reshape of reshape -> reshape", Op::Reshape, reshape_twice},
+    {"other names of sizes: rename(transpose(x)) -> transpose(rename(x))", Op::Reshape, rename_transposed},
+    {"guard(transpose(x)) -> transpose(guard(x))", Op::Guard, guard_transposed},
     {"transpose of transpose -> transpose", Op::Transpose, transpose_twice},
     {"transpose of a broadcast vector or scalar -> broadcast", Op::Transpose, transpose_broadcast},
     {"transpose that moves only ones -> reshape", Op::Transpose, transpose_of_ones},

@@ -7,6 +7,7 @@
 //        follows a failed check is seen (passes/claims.cpp), so sizes may be exchanged; a tensor from before the check
 //        that has the size is behind a Guard of the same, so that no kernel reads it by a size that it does not have.
 #include "passes/edit.h"
+#include "passes/fuse/views.h"
 #include "passes/passes.h"
 #include <algorithm>
 #include <unordered_map>
@@ -95,28 +96,13 @@ private:
     return Edit::Keep;
   }
 
-  // The Guard of `a == b` that the value is behind.
-  const Node* check_of(ValueId value, const Dim& a, const Dim& b) const {
-    auto is = [&](ValueId size, const Dim& dim) {
-      return dim.is_constant() ? integer_of(f_, size) == dim.constant : size == dim.value;
-    };
-    for (const Node* guard = producer_of(f_, value); guard && guard->op == Op::Guard;
-         guard = producer_of(f_, guard->operands[0])) {
-      const Node* equal = producer_of(f_, guard->operands[1]);
-      if (!equal || !equal->is(ScalarOp::Eq) || !f_[guard->operands[1]].type.is_scalar()) continue;
-      const ValueId x = equal->operands[0], y = equal->operands[1];
-      if ((is(x, a) && is(y, b)) || (is(x, b) && is(y, a))) return guard;
-    }
-    return nullptr;
-  }
-
   void same_sizes(NodeId id) {
     const ValueId x = f_[id].operands[0];
     const std::vector<Dim> from = f_[x].type.dims, to = f_[f_[id].results[0]].type.dims;
     if (from.size() != to.size()) return;
     for (size_t i = 0; i < from.size(); ++i) {
       if (from[i] == to[i]) continue;
-      const Node* guard = check_of(x, from[i], to[i]);
+      const Node* guard = check_of_sizes(f_, x, from[i], to[i]);
       if (!guard) continue;
       auto is_before = [&](const Dim& a, const Dim& b) { // b is defined in this region, a before it
         if (b.is_constant() || position_[b.value.index] < regions_.back().first) return false;
