@@ -17,6 +17,7 @@ ir::Module windows(ir::Module module);
 ir::Module hoist(ir::Module module);
 ir::Module outline_tensors(ir::Module module);
 ir::Module outline(ir::Module module);
+ir::Module batches(ir::Module module);
 ir::Module place(ir::Module module);
 ir::Module fuse(ir::Module module);
 ir::Module make_kernels(ir::Module module);

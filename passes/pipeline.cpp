@@ -29,6 +29,7 @@ constexpr PassInfo kPasses[] = {
     {"turns", "loops whose turns are small tensors, as native code", "", "Kernel nodes of kind Loop", false,
      outline_tensors},
     {"outline", "loops over scalars and subscripts as native code", "", "Kernel nodes of kind Loop", false, outline},
+    {"batches", "loops of independent turns, many turns at a time", "", "For over batches", false, batches},
     {"place", "Await where the host must know a value", "", "conditions, bounds and sizes are host scalars", true,
      place},
     {"fuse", "tensor work, grouped into few kernels", "place", "Kernel nodes as docs/kernels.md says", false, fuse},
@@ -43,10 +44,11 @@ constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.
 // Whether windows are views shows once more when the sizes that groups of channels have are numbers.
-constexpr std::string_view kOrder[] = {"inline",  "fold",  "simplify", "cse",   "sizes",   "fold",    "simplify", "cse",
-                                       "windows", "fold",  "simplify", "cse",   "windows", "fold",    "simplify", "cse",
-                                       "dce",     "hoist", "cse",      "dce",   "turns",   "outline", "place",    "cse",
-                                       "dce",     "fuse",  "kernels",  "order", "dce"};
+constexpr std::string_view kOrder[] = {"inline",   "fold",    "simplify", "cse",      "sizes", "fold",    "simplify",
+                                       "cse",      "windows", "fold",     "simplify", "cse",   "windows", "fold",
+                                       "simplify", "cse",     "dce",      "hoist",    "cse",   "dce",     "turns",
+                                       "outline",  "batches", "fold",     "simplify", "cse",   "dce",     "place",
+                                       "cse",      "dce",     "fuse",     "kernels",  "order", "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)
