@@ -92,10 +92,30 @@ template <class T, class Apply> void apply_small(Size n, Size k, Const<T> l, boo
 // Of more than kSmall rows the first half, of whole small triangles.
 Size half(Size n) { return (n / 2 + kSmall - 1) / kSmall * kSmall; }
 
+// x = l⁻¹ x: blocks of rows by products with what is known, and then column by column: no element waits for a sum.
+template <class T> void solve_vector(Size n, Const<T> l, bool unit, T* x, Size step) {
+  constexpr Size block = 16;
+  for (Size row = 0; row < n; row += block) {
+    const Size count = std::min(block, n - row);
+    gemv<T>(count, row, T(-1), l.at(row, 0), x, step, x + row * step, step);
+    T here[block];
+    for (Size i = 0; i < count; ++i)
+      here[i] = x[(row + i) * step];
+    for (Size i = 0; i < count; ++i) {
+      if (!unit) here[i] /= l(row + i, row + i);
+      for (Size j = i + 1; j < count; ++j)
+        here[j] = fma(-l(row + j, row + i), here[i], here[j]);
+    }
+    for (Size i = 0; i < count; ++i)
+      x[(row + i) * step] = here[i];
+  }
+}
+
 } // namespace
 
 template <class T> void solve_lower(Size n, Size k, Const<T> l, bool unit, View<T> b) {
   if (n == 0 || k == 0) return;
+  if (k == 1) return solve_vector<T>(n, l, unit, b.p, b.rows);
   if (n <= kSmall) return apply_small(n, k, l, unit, b, solve_small<T>);
   const Size top = half(n);
   solve_lower<T>(top, k, l, unit, b);
