@@ -15,11 +15,18 @@ template <class T> struct SmallTriangle {
   T packed[kSmall * kSmall];
 
   SmallTriangle(Size n, Const<T> l, bool unit) : n(n) {
-    for (Size i = 0; i < (n + kRows - 1) / kRows * kRows; ++i)
-      for (Size p = 0; p < n; ++p) {
-        const bool diagonal = unit && i == p;
-        at(i, p) = i >= n || p > i ? T(0) : diagonal ? T(1) : l(i, p);
-      }
+    for (Size i = 0; i < (n + kRows - 1) / kRows * kRows; i += kRows) {
+      T* to = packed + i * kSmall;
+      const Size whole = i + kRows <= n ? i : 0; // columns of which every row is there
+      for (Size p = 0; p < whole; ++p)
+        for (Size r = 0; r < kRows; ++r)
+          to[p * kRows + r] = l(i + r, p);
+      for (Size p = whole; p < std::min(n, i + kRows); ++p)
+        for (Size r = 0; r < kRows; ++r) {
+          const bool diagonal = unit && i + r == p;
+          to[p * kRows + r] = i + r >= n || p > i + r ? T(0) : diagonal ? T(1) : l(i + r, p);
+        }
+    }
   }
   T& at(Size i, Size p) { return packed[i / kRows * kRows * kSmall + p * kRows + i % kRows]; }
   const T* rows(Size i) const { return packed + i * kSmall; } // i is a multiple of kRows
@@ -83,6 +90,14 @@ template <class T, class Apply> void apply_small(Size n, Size k, Const<T> l, boo
   auto* x = reinterpret_cast<Row<T>*>(elements);
   for (Size j = 0; j < k; j += wide) {
     const Size count = std::min(wide, k - j);
+    if (count == wide && b.columns == 1) { // as vectors
+      for (Size i = 0; i < n; ++i)
+        std::memcpy(x[i], b.p + i * b.rows + j, sizeof x[i]);
+      apply(small, unit, x);
+      for (Size i = 0; i < n; ++i)
+        std::memcpy(b.p + i * b.rows + j, x[i], sizeof x[i]);
+      continue;
+    }
     copy_block<T>(n, count, b.at(0, j), {elements, wide, 1});
     apply(small, unit, x);
     copy_block<T>(n, count, {elements, wide, 1}, b.at(0, j));
