@@ -34,16 +34,17 @@ template <class T> int64_t length(T given) {
 }
 
 // Several matrices at a time, as the lanes of vectors.
-bool is_small(LinalgOp op, int64_t m, int64_t n, int64_t k) {
+bool is_small(LinalgOp op, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t few = 4, size_of_few = 8; // rotations of so few take longer than LAPACK if they are larger
   switch (op) {
+  case LinalgOp::Svd:
+  case LinalgOp::SvdValues: return std::max(m, n) <= (batch < few ? size_of_few : kSmallSize);
   case LinalgOp::Cholesky:
   case LinalgOp::LuFactor:
   case LinalgOp::Solve:
   case LinalgOp::SolveLower:
   case LinalgOp::SolveUpper:
   case LinalgOp::Qr:
-  case LinalgOp::Svd:
-  case LinalgOp::SvdValues:
   case LinalgOp::Eigh:
   case LinalgOp::EighValues: return std::max({m, n, k}) <= kSmallSize;
   default: return false;
@@ -59,7 +60,7 @@ FourierSizes fourier_sizes(LinalgOp op, int64_t m, int64_t n, int64_t k) {
   return {op == LinalgOp::RealFft ? FourierKind::ToHalf : FourierKind::Complex, m, n};
 }
 
-template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
+template <class T> Plan plan(LinalgOp op, int64_t batch, Int m, Int n, Int k) {
   const Int p = std::min(m, n);
   const int64_t a = int64_t{m} * n;
   T best = 0, other = 0;
@@ -69,7 +70,7 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     return result;
   }
   if (p == 0) return result; // nothing to compute
-  if (is_small(op, m, n, k)) {
+  if (is_small(op, batch, m, n, k)) {
     int64_t vectors = 0;
     switch (op) {
     case LinalgOp::Svd:
@@ -373,10 +374,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   const int64_t p = std::min(m, n);
   if constexpr (is_fourier(op)) return fourier_tiles<T, op>(args, begin, end, workspace);
   if (p == 0) return; // what there is of results is empty
-  const bool small = is_small(op, m, n, k);
+  const bool small = is_small(op, number(args, 0), m, n, k);
   if constexpr (!is_spectrum(op))
     if (small) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
-  const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
+  const Plan space = plan<T>(op, number(args, 0), static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
   std::byte* at = workspace->local;
   auto next = [&](int64_t elements) {
     auto* array = reinterpret_cast<T*>(at);
@@ -480,7 +481,8 @@ std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSiz
        p > 20000) ||
       (op == LinalgOp::Qr && n > most / 128))
     return std::nullopt;
-  const Plan space = type == DType::F64 ? plan<double>(op, m, n, k) : plan<float>(op, m, n, k);
+  const Plan space =
+      type == DType::F64 ? plan<double>(op, sizes.batch, m, n, k) : plan<float>(op, sizes.batch, m, n, k);
   if (space.work > most || space.integers > most) return std::nullopt;
   return type == DType::F64 ? bytes_of<double>(space) : bytes_of<float>(space);
 }
@@ -535,7 +537,7 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
     auto wide = [&] { m(), n(), f.step(Op::Max).number(kSmallSize).step(Op::Min); };
     add(3 * 32, wide, wide);
     add(4 * 32, wide, one);
-  } else if (is_small(op, 1, 1, 1)) {
+  } else if (is_small(op, 1, 1, 1, 1)) {
     add(32, few_rows, few_columns);
   }
   const auto integer = static_cast<int64_t>(sizeof(Int));
