@@ -22,7 +22,10 @@ namespace tl {
   TL_LINALG(Fft,             "fft",              2, 2) /* a, b m×n: parts of columns -> those of their transforms */   \
   TL_LINALG(InverseFft,      "inverse_fft",      2, 2) /* the same with exp(+2 pi i …), without the factor 1 / m */    \
   TL_LINALG(RealFft,         "real_fft",         1, 2) /* a m×n, real -> the first m / 2 + 1 of each transform */      \
-  TL_LINALG(RealFftTransposed, "real_fft_transposed", 2, 1) /* the transposed map: a, b (k / 2 + 1)×n -> k×n, real */
+  TL_LINALG(RealFftTransposed, "real_fft_transposed", 2, 1) /* the transposed map: a, b (k / 2 + 1)×n -> k×n, real */ \
+  TL_LINALG(SvdValues,       "svd_values",       1, 1) /* the s of Svd alone, but for the last digits */               \
+  TL_LINALG(EighValues,      "eigh_values",      1, 1) /* the w of Eigh alone, but for the last digits */              \
+  TL_LINALG(EigValues,       "eig_values",       1, 2) /* the parts of w of EigParts alone, but for the last digits */
 // clang-format on
 
 enum class LinalgOp : uint8_t {

@@ -8,6 +8,7 @@ namespace tl {
 ir::Module inline_calls(ir::Module module);
 ir::Module derive(ir::Module module);
 ir::Module claims(ir::Module module);
+ir::Module leave_vectors(ir::Module module);
 ir::Module simplify(ir::Module module);
 ir::Module fold(ir::Module module);
 ir::Module cse(ir::Module module);

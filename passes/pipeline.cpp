@@ -18,6 +18,8 @@ constexpr PassInfo kPasses[] = {
      "operands that are not poisoned are on one device", true, check_devices},
     {"claims", "Asserts of the sizes that effects could show", "no transforms of functions",
      "no effect comes before a failed check of sizes that stands before it", true, claims},
+    {"vectors", "decompositions without the vectors that nothing needs", "no transforms of functions",
+     "values alone, where only they are needed", true, leave_vectors},
     {"fold", "arithmetic on constants, evaluated", "", "no scalar operation on constants alone", false, fold},
     {"simplify", "x * 1 -> x and similar rules; views in one form", "", "no rule applies", false, simplify},
     {"cse", "equal pure nodes, merged", "", "equal sizes are one value", false, cse},
@@ -87,7 +89,9 @@ ir::Module expand_transforms(ir::Module module, const PassOptions& options) {
   } else {
     module = run("inline", std::move(module), options);
   }
-  return run("claims", run("devices", std::move(module), options), options);
+  for (std::string_view name : {"devices", "claims", "vectors"})
+    module = run(name, std::move(module), options);
+  return module;
 }
 
 ir::Module run_passes(ir::Module module, const PassOptions& options) {

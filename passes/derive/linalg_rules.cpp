@@ -251,6 +251,9 @@ std::vector<ValueId> linalg_tangents(Emit& e, const Decomposition& of, const std
   case LinalgOp::InverseFft:
   case LinalgOp::RealFft:
   case LinalgOp::RealFftTransposed: return m.fourier(of.op, tangents, a, y);
+  case LinalgOp::SvdValues:
+  case LinalgOp::EighValues:
+  case LinalgOp::EigValues: break; // come after derivatives
   }
   return {};
 }
@@ -353,6 +356,9 @@ std::vector<ValueId> linalg_cotangents(Emit& e, const Decomposition& of, const s
   case LinalgOp::InverseFft: return m.fourier(LinalgOp::Fft, cotangents, y, a);
   case LinalgOp::RealFft: return m.fourier(LinalgOp::RealFftTransposed, cotangents, y, a);
   case LinalgOp::RealFftTransposed: return m.fourier(LinalgOp::RealFft, cotangents, y, a);
+  case LinalgOp::SvdValues:
+  case LinalgOp::EighValues:
+  case LinalgOp::EigValues: break; // come after derivatives
   }
   return {};
 }

@@ -1,8 +1,12 @@
 // Removes what nothing needs: pure nodes, results of branches, values that loops carry for themselves alone.
 //
+// The same knowledge leaves out the vectors of decompositions: `leave_vectors` is not an optimisation that may or may
+// not run, since values alone are computed in another way and differ in their last digits.
+//
 // Needs: nothing.
 // Gives: every node left is an effect, a Guard, a call, a While, or what one of those or a result of the function
 // needs.
+#include "abi/linalg_op.h"
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "passes/passes.h"
@@ -11,6 +15,22 @@
 namespace tl {
 using namespace ir;
 namespace {
+
+// The decomposition that gives the values alone, and which results they are: `count` from `first` on.
+struct ValuesOnly {
+  LinalgOp op;
+  size_t first, count;
+  bool has(size_t result) const { return result >= first && result < first + count; }
+};
+std::optional<ValuesOnly> values_only(const Node& node) {
+  if (node.op != Op::Linalg) return std::nullopt;
+  switch (node.as<LinalgAttrs>().op) {
+  case LinalgOp::Svd: return ValuesOnly{LinalgOp::SvdValues, 1, 1};
+  case LinalgOp::Eigh: return ValuesOnly{LinalgOp::EighValues, 0, 1};
+  case LinalgOp::EigParts: return ValuesOnly{LinalgOp::EigValues, 0, 2};
+  default: return std::nullopt;
+  }
+}
 
 class Marker {
 public:
@@ -22,7 +42,21 @@ public:
     link(f_.body, {});
   }
 
-  void run() {
+  void sweep() {
+    mark();
+    sweep(f_.body);
+  }
+
+  void leave_vectors() {
+    only_what_is_used_ = true;
+    mark();
+    if (!any_leaves_vectors(f_.body)) return;
+    sweep(f_.body); // what nothing needs may have read them
+    leave_vectors(f_.body);
+  }
+
+private:
+  void mark() {
     for (ValueId value : f_.body.yields)
       need(value);
     for (ValueId value : f_.body.params)
@@ -34,10 +68,8 @@ public:
       work_.pop_back();
       follow(value);
     }
-    sweep(f_.body);
   }
 
-private:
   // Who has this parameter, and around which node a node is.
   void link(const Region& region, NodeId owner) {
     for (ValueId param : region.params)
@@ -70,7 +102,7 @@ private:
         for (size_t i = 0; i < (node.op == Op::For ? 1 : node.regions[0].params.size()); ++i)
           need(node.regions[0].params[i]);
       bool choosy = node.op == Op::If || node.op == Op::For || node.op == Op::While;
-      if (choosy) continue;
+      if (choosy || (only_what_is_used_ && values_only(node))) continue;
       for (ValueId result : node.results)
         need(result);
       for (const Region& region : node.regions)
@@ -105,6 +137,9 @@ private:
     }
     need(producer);
     const Node& node = f_[producer];
+    if (const auto only = values_only(node); only && !only->has(number))
+      for (ValueId result : node.results)
+        need(result);
     if (node.op == Op::For || node.op == Op::While) need_carried(producer, number);
     if (node.op == Op::If)
       for (const Region& region : node.regions)
@@ -147,7 +182,41 @@ private:
     }
   }
 
+  // Does nothing else than the values of this decomposition count?
+  bool leaves_vectors(const Node& node) const {
+    const std::optional<ValuesOnly> only = values_only(node);
+    if (!only) return false;
+    for (size_t i = 0; i < node.results.size(); ++i)
+      if (!only->has(i) && value_[node.results[i].index]) return false;
+    return true;
+  }
+
+  bool any_leaves_vectors(const Region& region) const {
+    return std::ranges::any_of(region.nodes, [&](NodeId id) {
+      const Node& node = f_[id];
+      return (node_[id.index] && leaves_vectors(node)) ||
+             std::ranges::any_of(node.regions, [&](const Region& inner) { return any_leaves_vectors(inner); });
+    });
+  }
+
+  void leave_vectors(const Region& region) {
+    for (NodeId id : region.nodes) {
+      Node& node = f_[id];
+      for (const Region& inner : node.regions)
+        leave_vectors(inner);
+      if (!leaves_vectors(node)) continue;
+      const ValuesOnly only = *values_only(node);
+      std::vector<ValueId> values;
+      for (size_t i = 0; i < node.results.size(); ++i)
+        if (only.has(i)) values.push_back(node.results[i]);
+      node.results = values;
+      renumber(node.results);
+      node.attrs = LinalgAttrs{only.op, node.as<LinalgAttrs>().site};
+    }
+  }
+
   Function& f_;
+  bool only_what_is_used_ = false; // of the results of a decomposition
   std::vector<bool> value_, node_;
   std::vector<NodeId> owner_, parent_, roots_;
   std::vector<ValueId> work_;
@@ -157,8 +226,16 @@ private:
 
 Module dce(Module module) {
   for (Function& function : module.functions)
-    Marker(function).run();
+    Marker(function).sweep();
   drop_unused_tensors(module);
+  return module;
+}
+
+// Needs: no transforms of functions, whose derivatives need vectors.
+// Gives: decompositions of which only the values are needed compute nothing else.
+Module leave_vectors(Module module) {
+  for (Function& function : module.functions)
+    Marker(function).leave_vectors();
   return module;
 }
 

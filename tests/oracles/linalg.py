@@ -64,7 +64,7 @@ def check(case, got):
     a, b, s, g, symmetric = (case[x].astype(np.float64) for x in "absgp")
     n, m = a.shape[-1], g.shape[-2]
     wide = [x if x.dtype == np.int64 else x.astype(np.float64) for x in got]
-    l, lu, pivots, x, lower, upper, q, upper_q, u, sigma, vt, w, v = wide
+    l, lu, pivots, x, lower, upper, q, upper_q, u, sigma, vt, w, v, sigma_alone, w_alone, re, im = wide
     r.add("cholesky", l @ t(l) - symmetric, norm(symmetric), n)
     r.equal("upper part of cholesky", l, np.tril(l))
     p = min(m, n)
@@ -83,10 +83,15 @@ def check(case, got):
     r.orthonormal("vt", t(vt))
     want = np.linalg.svd(g, compute_uv=False)
     r.add("singular values", (sigma - want)[..., None, :], norm(g), max(m, n))
+    r.add("singular values alone", (sigma_alone - want)[..., None, :], norm(g), max(m, n))
+    r.add("descending", np.maximum(np.diff(sigma), 0)[..., None, :] + np.maximum(np.diff(sigma_alone), 0)[..., None, :], 0, 1)
     r.add("eigh", symmetric @ v - v * w[..., None, :], norm(symmetric), n)
     r.orthonormal("v", v)
     want = np.linalg.eigvalsh(symmetric)
     r.add("eigenvalues", (w - want)[..., None, :], norm(symmetric), n)
+    r.add("eigenvalues alone", (w_alone - want)[..., None, :], norm(symmetric), n)
+    r.add("ascending", np.maximum(-np.diff(w), 0)[..., None, :] + np.maximum(-np.diff(w_alone), 0)[..., None, :], 0, 1)
+    r.add("eigenvalues by eig", (np.sort(re) - want)[..., None, :] + np.abs(im)[..., None, :], norm(symmetric), n)
     return r.all
 
 
@@ -113,7 +118,8 @@ def program(type, cases):
         lines += [f"let (lu{i}, pivots{i}) = linalg.lu_factor(g{i})", f"let (q{i}, r{i}) = linalg.qr(g{i})", f"let (u{i}, d{i}, vt{i}) = linalg.svd(g{i})",
                   f"let (w{i}, v{i}) = linalg.eigh(p{i})"]
         outs = [f"linalg.cholesky(p{i})", f"lu{i}", f"pivots{i}", f"linalg.solve(a{i}, b{i})", f"linalg.triangular_solve(s{i}, b{i})",
-                f"linalg.triangular_solve(s{i}, b{i}, lower = false)", f"q{i}", f"r{i}", f"u{i}", f"d{i}", f"vt{i}", f"w{i}", f"v{i}"]
+                f"linalg.triangular_solve(s{i}, b{i}, lower = false)", f"q{i}", f"r{i}", f"u{i}", f"d{i}", f"vt{i}", f"w{i}", f"v{i}",
+                f"linalg.svdvals(g{i})", f"linalg.eigvalsh(p{i})", f"real(linalg.eigvals(p{i}))", f"imag(linalg.eigvals(p{i}))"]
         lines.append(f'save("out{i}.npz", ({", ".join(outs)},))')
     return "\n".join(lines) + "\n"
 
@@ -172,6 +178,53 @@ def failures(oracle, folder):
     return complaints
 
 
+def special(rng, m, n):
+    """Matrices whose vectors are not unique, or whose elements differ by much."""
+    g = rng.standard_normal((m, n))
+    graded = 10.0 ** -(np.arange(m)[:, None] % 30 + np.arange(n) % 30)
+    far = np.where((np.arange(m)[:, None] < m // 2) == (np.arange(n) < n // 2), 1e-20, 0) * g
+    far[0, 0] = 1
+    return np.stack([np.zeros((m, n)), np.ones((m, n)), np.eye(m, n), g * 1e30, g * 1e-30, np.outer(g[:, 0], g[0]), np.round(g), graded, far,
+                     np.where(np.arange(n) == n // 2, 0, g), np.eye(m, n) * rng.integers(-2, 3, n), g])
+
+
+def spectra(oracle, folder):
+    """Decompositions of those, on both sides of where many matrices are computed side by side."""
+    complaints = []
+    rng = np.random.default_rng(oracle.seed)
+    for type, numpy_type in NUMPY.items():
+        for m, n in [(1, 1), (2, 2), (3, 3), (3, 1), (2, 7), (8, 5), (16, 16), (16, 3), (5, 16), (17, 17), (17, 4), (30, 30)]:
+            a = special(rng, m, n).astype(numpy_type)
+            p = min(m, n)
+            square = a[:, :p, :p] + t(a[:, :p, :p])
+            np.savez(os.path.join(folder, "in.npz"), a=a, p=square)
+            done = oracle.run(folder, f"""import linalg
+let a: {type}[_, _, _] = load("in.npz", "a")
+let p: {type}[_, _, _] = load("in.npz", "p")
+let (u, s, vt) = linalg.svd(a)
+let (w, v) = linalg.eigh(p)
+let (q, r) = linalg.qr(a)
+save("out.npz", (u, s, vt, linalg.svdvals(a), w, v, linalg.eigvalsh(p), q, r))
+""")
+            if done.returncode != 0:
+                complaints.append(f"{type}[{m}, {n}]: {done.stderr}")
+                continue
+            with np.load(os.path.join(folder, "out.npz")) as file:
+                u, s, vt, alone, w, v, w_alone, q, upper = (file[name].astype(np.float64) for name in file.files)
+            wide, symmetric, residuals = a.astype(np.float64), square.astype(np.float64), Residuals(numpy_type)
+            residuals.add("svd", (u * s[..., None, :]) @ vt - wide, norm(wide), max(m, n))
+            residuals.orthonormal("u", u)
+            residuals.orthonormal("vt", t(vt))
+            residuals.add("svdvals", (alone - s)[..., None, :], norm(wide), max(m, n))
+            residuals.add("eigh", symmetric @ v - v * w[..., None, :], norm(symmetric), n)
+            residuals.orthonormal("v", v)
+            residuals.add("eigvalsh", (w_alone - w)[..., None, :], norm(symmetric), n)
+            residuals.add("qr", q @ upper - wide, norm(wide), max(m, n))
+            residuals.orthonormal("q", q)
+            complaints += [f"{type}[{m}, {n}] {name}: {x:.3g}" for name, x in residuals.all.items() if not x <= LIMIT]
+    return complaints
+
+
 SEED = 0
 
 
@@ -188,4 +241,4 @@ def run(oracle):
                     complaints = complaints_of(oracle, folder, type, cases, ways)
                     oracle.count_cases(len(cases), [f"condition {condition:.0g}: {complaint}" for complaint in complaints])
     with oracle.folder() as folder:
-        oracle.count_cases(1, failures(oracle, folder))
+        oracle.count_cases(2, failures(oracle, folder) + spectra(oracle, folder))

@@ -17,7 +17,7 @@ LONG = [(4096,), (4097,), (32768,), (32769,), (65537,), (200_000,), (2, 3, 300),
 
 
 def patterns(rng, type, shape):
-    """Arrays of this type and shape: random bits, few different numbers, ascending, descending, equal."""
+    """Arrays of this type and shape: random bits, few different numbers, ascending, descending, nearly ascending, equal."""
     n = int(np.prod(shape))
     of = NUMPY[type]
     if type == "bool":
@@ -31,7 +31,11 @@ def patterns(rng, type, shape):
             bits = np.where(np.isnan(bits), of(np.nan), bits).astype(of)
             few = np.array([0.0, -0.0, np.nan, 1.0, -np.inf], of)[rng.integers(0, 5, n)]
         ascending = np.sort(bits)
-    made = [bits, few, ascending, ascending[::-1]]
+    late = ascending.copy()  # a run, but for one of its last
+    late[-2:-1] = bits[-2:-1]
+    with np.errstate(over="ignore"):
+        distinct = np.arange(n)[::-1].astype(of)  # descending without equals, where there are so many
+    made = [bits, few, ascending, ascending[::-1], late, distinct]
     if type == "f32":
         made.append(rng.random(n).astype(of))
         made.append(rng.standard_normal(n).astype(of))
@@ -96,7 +100,7 @@ SEED = 0
 
 def compare(oracle, rng, type, shapes, ways):
     """All patterns of these shapes, with each way's options of `tl run`."""
-    cases = [(x, int(min(x.shape[-1], rng.choice([0, 1, 3, 50, 3000])))) for shape in shapes for x in patterns(rng, type, shape)]
+    cases = [(x, int(min(x.shape[-1], rng.choice([0, 1, 3, 16, 17, 50, 3000])))) for shape in shapes for x in patterns(rng, type, shape)]
     for options in ways:
         with oracle.folder() as folder:
             oracle.count_cases(len(cases), complaints_of(oracle, folder, type, cases, options))

@@ -36,12 +36,12 @@ using Int = int32_t; // Fortran's INTEGER
     P##gesdd_(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, work, &lwork, iwork, &info, 1);                           \
     return info;                                                                                                       \
   }                                                                                                                    \
-  /* eigenvectors from the right only */                                                                               \
+  /* eigenvectors from the right only, or none where vr is null */                                                     \
   inline Int geev(Int n, T* a, Int lda, T* wr, T* wi, T* vr, Int ldvr, T* work, Int lwork) {                           \
-    const char none = 'N', all = 'V';                                                                                  \
+    const char none = 'N', right = vr ? 'V' : 'N';                                                                     \
     const Int one = 1;                                                                                                 \
     Int info = 0;                                                                                                      \
-    P##geev_(&none, &all, &n, a, &lda, wr, wi, nullptr, &one, vr, &ldvr, work, &lwork, &info, 1, 1);                   \
+    P##geev_(&none, &right, &n, a, &lda, wr, wi, nullptr, &one, vr, &ldvr, work, &lwork, &info, 1, 1);                 \
     return info;                                                                                                       \
   }                                                                                                                    \
   inline Int syevd(char jobz, char uplo, Int n, T* a, Int lda, T* w, T* work, Int lwork, Int* iwork, Int liwork) {     \

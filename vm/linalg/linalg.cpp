@@ -4,7 +4,9 @@
 #include "vm/linalg/fourier.h"
 #include "vm/linalg/lapack.h"
 #include "vm/linalg/small.h"
+#include "vm/linalg/small_spectra.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -19,9 +21,10 @@ namespace {
 using blas::View;
 using lapack::Int;
 
-// The workspace of one matrix: arrays of T, then the integers.
+// The workspace of one matrix: arrays of T, then the integers. Or of small ones.
 struct Plan {
-  int64_t a = 0, b = 0, c = 0, work = 0, packed = 0; // elements of T; the last: for blas::use_scratch
+  // Elements of T; the last two: for blas::use_scratch, and for small matrices.
+  int64_t a = 0, b = 0, c = 0, work = 0, packed = 0, lanes = 0;
   int64_t integers = 0;
 };
 
@@ -31,13 +34,19 @@ template <class T> int64_t length(T given) {
 }
 
 // Several matrices at a time, as the lanes of vectors.
-bool is_small(LinalgOp op, int64_t m, int64_t n, int64_t k) {
+bool is_small(LinalgOp op, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t few = 4, size_of_few = 8; // rotations of so few take longer than LAPACK if they are larger
   switch (op) {
+  case LinalgOp::Svd:
+  case LinalgOp::SvdValues: return std::max(m, n) <= (batch < few ? size_of_few : kSmallSize);
   case LinalgOp::Cholesky:
   case LinalgOp::LuFactor:
   case LinalgOp::Solve:
   case LinalgOp::SolveLower:
-  case LinalgOp::SolveUpper: return std::max({m, n, k}) <= kSmallSize;
+  case LinalgOp::SolveUpper:
+  case LinalgOp::Qr:
+  case LinalgOp::Eigh:
+  case LinalgOp::EighValues: return std::max({m, n, k}) <= kSmallSize;
   default: return false;
   }
 }
@@ -51,7 +60,7 @@ FourierSizes fourier_sizes(LinalgOp op, int64_t m, int64_t n, int64_t k) {
   return {op == LinalgOp::RealFft ? FourierKind::ToHalf : FourierKind::Complex, m, n};
 }
 
-template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
+template <class T> Plan plan(LinalgOp op, int64_t batch, Int m, Int n, Int k) {
   const Int p = std::min(m, n);
   const int64_t a = int64_t{m} * n;
   T best = 0, other = 0;
@@ -61,9 +70,18 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     return result;
   }
   if (p == 0) return result; // nothing to compute
-  if (is_small(op, m, n, k)) {
-    result.work = SmallMatrices<T>::vectors(m, n, k) * blas::kLanes<T>;
-    return result;
+  if (is_small(op, batch, m, n, k)) {
+    int64_t vectors = 0;
+    switch (op) {
+    case LinalgOp::Svd:
+    case LinalgOp::SvdValues: vectors = SmallSpectra<T>::svd_vectors(m, n); break;
+    case LinalgOp::Eigh:
+    case LinalgOp::EighValues: vectors = SmallSpectra<T>::eigh_vectors(n); break;
+    case LinalgOp::Qr: vectors = SmallMatrices<T>::qr_vectors(m, n); break;
+    default: vectors = SmallMatrices<T>::vectors(m, n, k);
+    }
+    result.lanes = vectors * blas::kLanes<T>;
+    if (op != LinalgOp::Svd) return result; // which LAPACK computes where vectors are not known
   }
   result.packed = blas::scratch_elements(std::max({m, n, k}));
   switch (op) {
@@ -96,6 +114,27 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     result.integers = 8 * q;
     break;
   }
+  case LinalgOp::EigValues: {
+    lapack::geev(n, nullptr, n, nullptr, nullptr, nullptr, 1, &best, -1);
+    result.a = a;
+    result.work = std::max<int64_t>(length(best), int64_t{3} * n);
+    break;
+  }
+  case LinalgOp::SvdValues: {
+    lapack::gesdd('N', m, n, nullptr, m, nullptr, nullptr, 1, nullptr, 1, &best, -1, nullptr);
+    result.a = a;
+    result.work = std::max(length(best), 7 * int64_t{p} + std::max(m, n));
+    result.integers = 8 * int64_t{p};
+    break;
+  }
+  case LinalgOp::EighValues: {
+    Int integers = 0;
+    lapack::syevd('N', 'L', n, nullptr, n, nullptr, &best, -1, &integers, -1);
+    result.a = a;
+    result.work = std::max(length(best), 1 + 2 * int64_t{n});
+    result.integers = 1;
+    break;
+  }
   case LinalgOp::Eigh: {
     Int integers = 0;
     lapack::syevd('V', 'L', n, nullptr, n, nullptr, &best, -1, &integers, -1);
@@ -106,7 +145,8 @@ template <class T> Plan plan(LinalgOp op, Int m, Int n, Int k) {
     break;
   }
   case LinalgOp::EigParts: {
-    lapack::geev(n, nullptr, n, nullptr, nullptr, nullptr, n, &best, -1);
+    T vectors = 0; // not null: they are wanted
+    lapack::geev(n, nullptr, n, nullptr, nullptr, &vectors, n, &best, -1);
     result.a = a;
     result.b = a;
     result.work = std::max<int64_t>(length(best), int64_t{4} * n);
@@ -205,6 +245,22 @@ template <class T> struct Matrix {
     return info;
   }
 
+  Int svd_values(const T* from, T* s) {
+    transpose(from, m, n, a);
+    return lapack::gesdd('N', m, n, a, m, s, nullptr, 1, nullptr, 1, work, static_cast<Int>(plan.work), integers);
+  }
+
+  Int eigh_values(const T* from, T* w) {
+    transpose(from, n, n, a);
+    return lapack::syevd('N', 'L', n, a, n, w, work, static_cast<Int>(plan.work), integers,
+                         static_cast<Int>(plan.integers));
+  }
+
+  Int eig_values(const T* from, T* real, T* imaginary) {
+    transpose(from, n, n, a);
+    return lapack::geev(n, a, n, real, imaginary, nullptr, 1, work, static_cast<Int>(plan.work));
+  }
+
   Int eig(const T* from, T* real, T* imaginary, T* v) {
     transpose(from, n, n, a);
     Int info = lapack::geev(n, a, n, real, imaginary, b, n, work, static_cast<Int>(plan.work));
@@ -250,7 +306,8 @@ int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 template <class T> int64_t bytes_of(const Plan& plan) {
   const auto t = static_cast<int64_t>(sizeof(T));
   return aligned(plan.a * t) + aligned(plan.b * t) + aligned(plan.c * t) + aligned(plan.work * t) +
-         aligned(plan.packed * t) + aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
+         aligned(plan.packed * t) + aligned(plan.lanes * t) +
+         aligned(plan.integers * static_cast<int64_t>(sizeof(Int)));
 }
 
 template <class T, LinalgOp op>
@@ -267,11 +324,46 @@ void small_matrices(KernelArgs args, int64_t begin, int64_t end, void* work, Ker
       matrices.lu_factor(a, tensor(1, t, m * n), static_cast<int64_t*>(args[kLinalgNumbers + 2]) + t * std::min(m, n));
     else if constexpr (op == LinalgOp::Solve)
       matrices.solve(a, tensor(1, t, n * k), tensor(2, t, n * k));
+    else if constexpr (op == LinalgOp::Qr)
+      matrices.qr(a, tensor(1, t, m * std::min(m, n)), tensor(2, t, std::min(m, n) * n));
     else if constexpr (op == LinalgOp::SolveLower || op == LinalgOp::SolveUpper)
       matrices.solve_triangular(op == LinalgOp::SolveLower, a, tensor(1, t, n * k), tensor(2, t, n * k));
     for (int w = 0; w < count; ++w)
       if (matrices.info[w] != 0)
         errors->record(errors, static_cast<int32_t>(number(args, 4)), t + w, t + w, matrices.info[w]);
+  }
+}
+
+constexpr bool is_spectrum(LinalgOp op) {
+  return op == LinalgOp::Svd || op == LinalgOp::SvdValues || op == LinalgOp::Eigh || op == LinalgOp::EighValues;
+}
+
+// `matrix`: for those whose vectors are not known.
+template <class T, LinalgOp op>
+void small_spectra(KernelArgs args, int64_t begin, int64_t end, void* work, Matrix<T>& matrix, KernelErrors* errors) {
+  const int64_t m = number(args, 1), n = number(args, 2), p = std::min(m, n);
+  const auto site = static_cast<int32_t>(number(args, 4));
+  const Tensors<T> tensor{args};
+  for (int64_t t = begin; t < end; t += blas::kLanes<T>) {
+    const auto count = static_cast<int>(std::min<int64_t>(blas::kLanes<T>, end - t));
+    SmallSpectra<T> matrices{count, static_cast<blas::Vector<T>*>(work)};
+    const T* a = tensor(0, t, m * n);
+    if constexpr (op == LinalgOp::Eigh)
+      matrices.eigh(n, a, tensor(1, t, n), tensor(2, t, n * n));
+    else if constexpr (op == LinalgOp::EighValues)
+      matrices.eigh(n, a, tensor(1, t, n), nullptr);
+    else if constexpr (op == LinalgOp::SvdValues)
+      matrices.svd_values(m, n, a, tensor(1, t, p));
+    else {
+      uint32_t unknown = matrices.svd(m, n, a, tensor(1, t, m * p), tensor(2, t, p), tensor(3, t, p * n));
+      for (; unknown != 0; unknown &= unknown - 1) {
+        const int w = std::countr_zero(unknown);
+        matrices.info[w] =
+            matrix.svd(a + w * m * n, tensor(1, t + w, m * p), tensor(2, t + w, p), tensor(3, t + w, p * n));
+      }
+    }
+    for (int w = 0; w < count; ++w)
+      if (matrices.info[w] != 0) errors->record(errors, site, t + w, t + w, matrices.info[w]);
   }
 }
 
@@ -282,8 +374,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   const int64_t p = std::min(m, n);
   if constexpr (is_fourier(op)) return fourier_tiles<T, op>(args, begin, end, workspace);
   if (p == 0) return; // what there is of results is empty
-  if (is_small(op, m, n, k)) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
-  const Plan space = plan<T>(op, static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
+  const bool small = is_small(op, number(args, 0), m, n, k);
+  if constexpr (!is_spectrum(op))
+    if (small) return small_matrices<T, op>(args, begin, end, workspace->local, errors);
+  const Plan space = plan<T>(op, number(args, 0), static_cast<Int>(m), static_cast<Int>(n), static_cast<Int>(k));
   std::byte* at = workspace->local;
   auto next = [&](int64_t elements) {
     auto* array = reinterpret_cast<T*>(at);
@@ -304,7 +398,10 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
   matrix.c = next(space.c);
   matrix.work = next(space.work);
   blas::use_scratch(next(space.packed));
+  auto* lanes = next(space.lanes);
   matrix.integers = reinterpret_cast<Int*>(at);
+  if constexpr (is_spectrum(op))
+    if (small) return small_spectra<T, op>(args, begin, end, lanes, matrix, errors);
   const Tensors<T> tensor{args};
   for (int64_t t = begin; t < end; ++t) {
     const T* a = tensor(0, t, m * n);
@@ -323,6 +420,12 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
       info = matrix.svd(a, tensor(1, t, m * p), tensor(2, t, p), tensor(3, t, p * n));
     else if constexpr (op == LinalgOp::Eigh)
       info = matrix.eigh(a, tensor(1, t, n), tensor(2, t, n * n));
+    else if constexpr (op == LinalgOp::SvdValues)
+      info = matrix.svd_values(a, tensor(1, t, p));
+    else if constexpr (op == LinalgOp::EighValues)
+      info = matrix.eigh_values(a, tensor(1, t, n));
+    else if constexpr (op == LinalgOp::EigValues)
+      info = matrix.eig_values(a, tensor(1, t, n), tensor(2, t, n));
     else
       info = matrix.eig(a, tensor(1, t, n), tensor(2, t, n), tensor(3, t, n * n));
     if (info != 0) errors->record(errors, site, t, t, info);
@@ -373,10 +476,13 @@ std::optional<int64_t> linalg_workspace(LinalgOp op, DType type, const LinalgSiz
     return std::nullopt;
   // LAPACK computes the least lengths of its workspaces in 32 bits.
   const int64_t p = std::min(m, n), wide = std::max(m, n);
-  if (op == LinalgOp::Svd && (p > 20000 || wide > most / 128)) return std::nullopt;
-  if (((op == LinalgOp::Eigh || op == LinalgOp::EigParts) && p > 20000) || (op == LinalgOp::Qr && n > most / 128))
+  if ((op == LinalgOp::Svd || op == LinalgOp::SvdValues) && (p > 20000 || wide > most / 128)) return std::nullopt;
+  if (((op == LinalgOp::Eigh || op == LinalgOp::EighValues || op == LinalgOp::EigValues || op == LinalgOp::EigParts) &&
+       p > 20000) ||
+      (op == LinalgOp::Qr && n > most / 128))
     return std::nullopt;
-  const Plan space = type == DType::F64 ? plan<double>(op, m, n, k) : plan<float>(op, m, n, k);
+  const Plan space =
+      type == DType::F64 ? plan<double>(op, sizes.batch, m, n, k) : plan<float>(op, sizes.batch, m, n, k);
   if (space.work > most || space.integers > most) return std::nullopt;
   return type == DType::F64 ? bytes_of<double>(space) : bytes_of<float>(space);
 }
@@ -399,7 +505,7 @@ struct FormulaWriter {
 
 SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
   using Op = SizeFormula::Op;
-  constexpr int64_t kBlock = 32, kAlignment = 64 * 6; // of LAPACK's blocked algorithms (ilaenv); of the six arrays
+  constexpr int64_t kBlock = 32, kAlignment = 64 * 7; // of LAPACK's blocked algorithms (ilaenv); of the arrays
   const auto t = static_cast<int64_t>(size_of(type));
   FormulaWriter f;
   auto m = [&] { f.arg(1); };
@@ -427,7 +533,13 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
   // Small matrices, which need only this
   auto few_rows = [&] { m(), f.number(kSmallSize).step(Op::Min); };
   auto few_columns = [&] { n(), k(), f.step(Op::Add).number(2 * kSmallSize).step(Op::Min); };
-  if (is_small(op, 1, 1, 1)) add(32, few_rows, few_columns);
+  if (is_spectrum(op) || op == LinalgOp::Qr) { // not less than eigh_vectors, svd_vectors, and qr_vectors
+    auto wide = [&] { m(), n(), f.step(Op::Max).number(kSmallSize).step(Op::Min); };
+    add(3 * 32, wide, wide);
+    add(4 * 32, wide, one);
+  } else if (is_small(op, 1, 1, 1, 1)) {
+    add(32, few_rows, few_columns);
+  }
   const auto integer = static_cast<int64_t>(sizeof(Int));
   switch (op) {
   case LinalgOp::Cholesky:
@@ -456,6 +568,21 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
     add(t * (2 * kBlock + 7), n, one);
     add(8 * integer, p, one);
     break;
+  case LinalgOp::EigValues:
+    add(t, m, n);
+    add(t * 200, n, one); // hseqr
+    break;
+  case LinalgOp::SvdValues:
+    add(t, m, n);
+    add(t * (2 * kBlock + 7), m, one);
+    add(t * (2 * kBlock + 7), n, one);
+    add(8 * integer, p, one);
+    break;
+  case LinalgOp::EighValues:
+    add(t, m, n);
+    add(t * (kBlock + 2), n, one);
+    add(t + integer, one, one);
+    break;
   case LinalgOp::Eigh: // syevd
     add(t, m, n);
     add(2 * t, n, n);
@@ -482,6 +609,9 @@ SizeFormula linalg_workspace_formula(LinalgOp op, DType type) {
 }
 
 std::string linalg_too_large(LinalgOp op, const LinalgSizes& sizes) {
+  if (op == LinalgOp::SvdValues) op = LinalgOp::Svd; // as the program calls it
+  if (op == LinalgOp::EighValues) op = LinalgOp::Eigh;
+  if (op == LinalgOp::EigValues) op = LinalgOp::EigParts;
   return fmt::format("matrices of {} by {} are too large for `linalg.{}`", sizes.m, sizes.n, info(op).name);
 }
 

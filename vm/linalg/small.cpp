@@ -1,4 +1,5 @@
 #include "vm/linalg/small.h"
+#include "vm/linalg/lanes.h"
 #include <algorithm>
 
 namespace tl {
@@ -140,6 +141,61 @@ template <class T> void SmallMatrices<T>::solve_triangular(bool lower, const T* 
     }
   }
   write(n, k, n, columns, x);
+}
+
+// What lies below the diagonal of a becomes zero, column after column, by reflections 1 - tau v vᵀ; q is their product,
+// applied to the first columns of the identity, the last reflection first. The matrix and q stand by columns.
+template <class T> void SmallMatrices<T>::qr(const T* from, T* to_q, T* to_r) {
+  const int64_t p = std::min(m, n);
+  Vector *a = work, *q = a + m * n, *tau = q + m * p;
+  Vector most{};
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) {
+      Vector v;
+      for (int w = 0; w < kLanes<T>; ++w)
+        v[w] = from[(std::min(w, count - 1) * m + i) * n + j];
+      a[j * m + i] = v;
+      most = blas::greatest<T>(most, blas::size<T>(v));
+    }
+  const blas::Scaling<T> scaling(most);
+  for (int64_t i = 0; i < m * n; ++i)
+    a[i] *= scaling.down;
+  // column -= t (v · column) v, from row i on
+  auto reflect = [&](int64_t i, const Vector* v, Vector t, Vector* column) {
+    Vector sum = column[i];
+    for (int64_t r = i + 1; r < m; ++r)
+      sum = fma(v[r], column[r], sum);
+    sum *= -t;
+    column[i] += sum;
+    for (int64_t r = i + 1; r < m; ++r)
+      column[r] = fma(sum, v[r], column[r]);
+  };
+  for (int64_t j = 0; j < p; ++j) {
+    Vector* column = a + j * m;
+    const auto [beta, t] = blas::reflection<T>(column + j, m - j);
+    column[j] = beta;
+    tau[j] = t;
+    for (int64_t c = j + 1; c < n; ++c)
+      reflect(j, column, t, a + c * m);
+  }
+  std::fill(q, q + m * p, Vector{});
+  for (int64_t j = p - 1; j >= 0; --j) {
+    q[j * m + j] = broadcast(T(1));
+    for (int64_t c = j; c < p; ++c)
+      reflect(j, a + j * m, tau[j], q + c * m);
+  }
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < p; ++j) {
+      const Vector v = q[j * m + i];
+      for (int w = 0; w < count; ++w)
+        to_q[(w * m + i) * p + j] = v[w];
+    }
+  for (int64_t i = 0; i < p; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      const Vector v = i <= j ? a[j * m + i] * scaling.up : Vector{};
+      for (int w = 0; w < count; ++w)
+        to_r[(w * p + i) * n + j] = v[w];
+    }
 }
 
 template struct SmallMatrices<float>;

@@ -3,6 +3,7 @@
 #pragma once
 #include "vm/linalg/blas/vector.h"
 #include "vm/linalg/lapack.h"
+#include <algorithm>
 
 namespace tl {
 
@@ -22,6 +23,8 @@ template <class T> struct SmallMatrices {
   void lu_factor(const T* a, T* lu, int64_t* pivots);
   void solve(const T* a, const T* b, T* x);
   void solve_triangular(bool lower, const T* a, const T* b, T* x);
+  void qr(const T* a, T* q, T* r); // by reflections, with the signs that LAPACK gives
+  static int64_t qr_vectors(int64_t m, int64_t n) { return m * n + m * std::min(m, n) + std::min(m, n); }
 
 private:
   using Vector = blas::Vector<T>;

@@ -83,7 +83,7 @@ CompiledKernel make_kernel(SortOp op, const Layout& layout, const Phases& phases
     if (function) kernel.phases.push_back({function, std::move(tiles), std::move(grain)});
   };
   add(phases.whole_row, formula({rows, shared_rows, minus}), rows_of_task());
-  add(phases.find_extremes, all_chunks, SizeFormula::constant(1));
+  add(phases.look, all_chunks, SizeFormula::constant(1));
   add(phases.sample, shared_rows, SizeFormula::constant(1));
   add(phases.partition, all_chunks, SizeFormula::constant(1));
   add(phases.bucket, formula({shared_rows, kBuckets, times}), formula({kBuckets * kTask, n, 1, plus, over_up}));

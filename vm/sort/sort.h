@@ -5,6 +5,7 @@
 // quicksort of vectors (quick.h). Positions are the lower half of a number whose upper half is an element's, so that no
 // two are equal. Long rows are shared by workers: chunks are partitioned by splitters that samples tell, then the parts
 // of each bucket are gathered and sorted. Where there are many long rows, each is sorted by one worker.
+// Rows that are in order, or in the reverse one, are copied, and bytes are counted.
 // The k greatest of a row are found in one pass over it, with memory for some 2 k of its elements; of bools by counting
 // (bools.h).
 #pragma once

@@ -7,7 +7,9 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <type_traits>
+#include <utility>
 
 namespace tl::sorting {
 
@@ -129,18 +131,24 @@ constexpr int64_t kShortRow = 1 << 15; // longer rows are shared by workers,
 constexpr int64_t kFewRows = 4;        // if there are so few of them
 constexpr int64_t kChunk = 1 << 16;    // of a long row: so many elements, or a 64th
 constexpr int64_t kMostChunks = 64;
-constexpr int64_t kSpare = 128;   // the k greatest are chosen among 2 k and so many elements
+constexpr int64_t kFewTop = 16;   // so many of the greatest are kept in order,
+constexpr int64_t kSpare = 128;   // more are chosen among 2 k and so many elements
 constexpr int64_t kBuckets = 32;  // of a long row
 constexpr int64_t kSamples = 512; // tell where buckets begin
 
 inline int64_t chunks_of(int64_t n) { return std::min(kMostChunks, (n + kChunk - 1) / kChunk); }
 
+// What a row is from the start: then nothing is sorted.
+enum class Run : uint8_t { None, Ascending, Descending }; // the latter without equals
+
 // What a long row has in shared memory, before its items.
 template <class Item> struct Table {
   Upper upper;
+  Run run;
   Item splitters[kBuckets - 1];
   struct Chunk {
     Extremes<int64_t> extremes;
+    bool ascends, descends;
     int64_t starts[kBuckets + 1]; // of the buckets' items in the chunk
   } chunks[kMostChunks];
 };
@@ -151,6 +159,7 @@ template <SortOp op, class Bits> struct Sorter {
   // What is sorted, in place: in the result where it is as wide.
   using Item = std::conditional_t<op == SortOp::Values, Number, int64_t>;
   static constexpr bool kInResult = op != SortOp::Values || sizeof(Bits) == sizeof(Number);
+  static constexpr bool kCounts = sizeof(Bits) == 1 && op != SortOp::Top;
   static constexpr bool kHasUpper = op != SortOp::Values && sizeof(Bits) == 8;
 
   int64_t rows, n, k; // k results a row
@@ -237,9 +246,115 @@ template <SortOp op, class Bits> struct Sorter {
     return all;
   }
 
+  struct Runs {
+    bool ascends, descends;
+    Run run() const { return ascends ? Run::Ascending : descends ? Run::Descending : Run::None; }
+  };
+  // Of elements [begin, end) and the one before them.
+  Runs runs_of(const Bits* row, int64_t begin, int64_t end) const {
+    Number numbers[1 + E::kRead];
+    Runs runs{true, true};
+    if (begin > 0) --begin;
+    int64_t step = 8; // most rows show soon that they are none
+    for (int64_t at = begin; at + 1 < end && (runs.ascends || runs.descends); at += std::exchange(step, E::kRead)) {
+      const int64_t count = std::min(step + 1, end - at); // the last is the first of the next ones
+      elements.read(row + at, count, numbers);
+      Number falls = 0, rises = 0;
+      for (int64_t i = 1; i < count; ++i) {
+        falls |= static_cast<Number>(numbers[i] < numbers[i - 1]);
+        rises |= static_cast<Number>(numbers[i] >= numbers[i - 1]);
+      }
+      runs.ascends &= falls == 0;
+      runs.descends &= rises == 0;
+    }
+    return runs;
+  }
+
+  // Results [begin, end) of a row that is a run.
+  void copy_run(Run run, int64_t row, int64_t begin, int64_t end) const {
+    const bool reverse = run == Run::Descending;
+    if constexpr (op == SortOp::Values) {
+      const Bits* from = row_of_x(row);
+      if (reverse)
+        std::reverse_copy(from + n - end, from + n - begin, values_of(row) + begin);
+      else
+        std::copy(from + begin, from + end, values_of(row) + begin);
+    } else {
+      int64_t* to = positions_of(row);
+      for (int64_t i = begin; i < end; ++i)
+        to[i] = reverse ? n - 1 - i : i;
+    }
+  }
+
+  // ---- bytes: how often each occurs tells where it goes ----
+  static constexpr int64_t kBytes = 256;
+  uint8_t flip() const { return static_cast<uint8_t>(elements.flipped ^ kBytes / 2); } // of bits, so that they count up
+  void count_bytes(const Bits* row, int64_t begin, int64_t end, int64_t* counts) const {
+    constexpr int64_t chains = 4; // a count does not wait for the one before it
+    uint32_t all[chains][kBytes] = {};
+    const uint8_t flipped = flip();
+    int64_t i = begin;
+    for (; i + chains <= end; i += chains)
+      for (int64_t c = 0; c < chains; ++c)
+        ++all[c][static_cast<uint8_t>(row[i + c]) ^ flipped];
+    for (; i < end; ++i)
+      ++all[0][static_cast<uint8_t>(row[i]) ^ flipped];
+    for (int64_t b = 0; b < kBytes; ++b)
+      counts[b] = int64_t{all[0][b]} + all[1][b] + all[2][b] + all[3][b];
+  }
+  // Where the elements of each byte begin in the row of the result becomes where those behind them do.
+  void place_bytes(int64_t row, int64_t begin, int64_t end, int64_t* starts) const {
+    const Bits* from = row_of_x(row);
+    int64_t* to = positions_of(row);
+    const uint8_t flipped = flip();
+    for (int64_t i = begin; i < end; ++i)
+      to[starts[static_cast<uint8_t>(from[i]) ^ flipped]++] = i;
+  }
+  // Results [begin, end).
+  void fill_bytes(int64_t row, int64_t begin, int64_t end, const int64_t* starts) const {
+    for (int64_t b = 0; b < kBytes; ++b) {
+      const int64_t first = std::max(begin, starts[b]), last = std::min(end, b + 1 < kBytes ? starts[b + 1] : n);
+      if (first < last) std::fill(values_of(row) + first, values_of(row) + last, static_cast<Bits>(b ^ flip()));
+    }
+  }
+  void count_row(int64_t row) const {
+    int64_t counts[kBytes];
+    count_bytes(row_of_x(row), 0, n, counts);
+    std::exclusive_scan(counts, counts + kBytes, counts, int64_t{0});
+    if constexpr (op == SortOp::Values)
+      fill_bytes(row, 0, n, counts);
+    else
+      place_bytes(row, 0, n, counts);
+  }
+  // The phases of long rows of bytes.
+  void count_chunk(int64_t tile) const {
+    const Chunk c = chunk_at(tile);
+    count_bytes(row_of_x(c.row), c.begin, c.end, bytes_of(c.row) + c.number * kBytes);
+  }
+  void sum_counts(int64_t row) const {
+    int64_t* counts = bytes_of(row);
+    int64_t before = 0;
+    for (int64_t b = 0; b < kBytes; ++b)
+      for (int64_t c = 0; c < chunks_of(n); ++c)
+        before += std::exchange(counts[c * kBytes + b], before);
+  }
+  void place_chunk(int64_t tile) const {
+    const Chunk c = chunk_at(tile);
+    int64_t* starts = bytes_of(c.row) + c.number * kBytes;
+    if constexpr (op == SortOp::Values)
+      fill_bytes(c.row, c.begin, c.end, bytes_of(c.row));
+    else
+      place_bytes(c.row, c.begin, c.end, starts);
+  }
+  static constexpr int64_t kCountBytes = kMostChunks * kBytes * static_cast<int64_t>(sizeof(int64_t)); // of a row
+  int64_t* bytes_of(int64_t row) const { return reinterpret_cast<int64_t*>(shared + row * kCountBytes); }
+
   void whole_row(int64_t row) const {
     if (n == 0) return;
+    if constexpr (kCounts)
+      if (n >= kBytes) return count_row(row);
     const Bits* from = row_of_x(row);
+    if (const Run run = runs_of(from, 0, n).run(); run != Run::None) return copy_run(run, row, 0, n);
     Upper upper;
     if constexpr (kHasUpper) upper = Upper(extremes_of(from, 0, n));
     Item* items = kInResult ? items_of_result(row) : reinterpret_cast<Item*>(local);
@@ -292,10 +407,42 @@ template <SortOp op, class Bits> struct Sorter {
   };
   using TopItem = std::conditional_t<sizeof(Number) == 8, LongItem, ShortItem>;
 
+  // Few of the greatest, in order: most elements are not among them.
+  void few_top(int64_t row) const {
+    Number greatest[kFewTop];
+    int64_t positions[kFewTop];
+    int64_t count = 0;
+    const Bits* from = row_of_x(row);
+    constexpr int64_t block = 32;
+    Number numbers[block];
+    for (int64_t begin = 0; begin < n; begin += block) {
+      const int64_t size = std::min(block, n - begin);
+      elements.read(from + begin, size, numbers);
+      if (count == k) {
+        bool any = false;
+        for (int64_t i = 0; i < size; ++i)
+          any |= numbers[i] > greatest[k - 1];
+        if (!any) continue;
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        if (count == k && numbers[i] <= greatest[k - 1]) continue;
+        int64_t at = count < k ? count++ : k - 1;
+        for (; at > 0 && greatest[at - 1] < numbers[i]; --at) {
+          greatest[at] = greatest[at - 1];
+          positions[at] = positions[at - 1];
+        }
+        greatest[at] = numbers[i];
+        positions[at] = begin + i;
+      }
+    }
+    std::copy(positions, positions + k, positions_of(row));
+  }
+
   // Keeps the greatest elements so far: what is not greater than the k-th of them is passed over, in blocks. Equals
   // that come later are not greater.
   void top_row(int64_t row) const {
     if (k == 0) return;
+    if (k <= kFewTop) return few_top(row);
     const int64_t room = kept_of(n, k);
     auto* kept = reinterpret_cast<TopItem*>(local);
     const Bits* from = row_of_x(row);
@@ -344,6 +491,10 @@ template <SortOp op, class Bits> struct Sorter {
     auto* items = reinterpret_cast<Item*>(at + kTableBytes);
     return {reinterpret_cast<Table<Item>*>(at), items, kInResult ? items_of_result(row) : items + n};
   }
+  void restore_shared(int64_t row) const {
+    if (row_at(row).table->run == Run::None) restore(row);
+  }
+
   struct Chunk {
     int64_t row, number, begin, end;
   };
@@ -353,14 +504,33 @@ template <SortOp op, class Bits> struct Sorter {
     return {tile / chunks, number, std::min(n, number * size), std::min(n, (number + 1) * size)};
   }
 
-  void find_extremes(int64_t tile) const {
+  void look(int64_t tile) const {
     const Chunk c = chunk_at(tile);
-    row_at(c.row).table->chunks[c.number].extremes = extremes_of(row_of_x(c.row), c.begin, c.end);
+    const Bits* from = row_of_x(c.row);
+    auto& chunk = row_at(c.row).table->chunks[c.number];
+    const Runs runs = runs_of(from, c.begin, c.end);
+    chunk.ascends = runs.ascends;
+    chunk.descends = runs.descends;
+    if constexpr (kHasUpper) {
+      if (runs.ascends || runs.descends) {
+        chunk.extremes = extremes_of(from, c.begin, std::min(c.begin + 1, c.end));
+        chunk.extremes.add(extremes_of(from, std::max(c.begin, c.end - 1), c.end));
+      } else {
+        chunk.extremes = extremes_of(from, c.begin, c.end);
+      }
+    }
   }
 
   // Elements that stand evenly in the row tell where buckets begin.
   void sample(int64_t row) const {
     Table<Item>& table = *row_at(row).table;
+    Runs runs{true, true};
+    for (int64_t c = 0; c < chunks_of(n); ++c) {
+      runs.ascends &= table.chunks[c].ascends;
+      runs.descends &= table.chunks[c].descends;
+    }
+    table.run = runs.run();
+    if (table.run != Run::None) return;
     table.upper = Upper();
     if constexpr (kHasUpper) {
       Extremes<int64_t> all;
@@ -386,6 +556,7 @@ template <SortOp op, class Bits> struct Sorter {
   void partition(int64_t tile) const {
     const Chunk c = chunk_at(tile);
     const Row r = row_at(c.row);
+    if (r.table->run != Run::None) return copy_run(r.table->run, c.row, c.begin, c.end);
     Item* items = r.items + c.begin;
     make_items(row_of_x(c.row), c.begin, c.end, r.table->upper, items);
     int64_t* starts = r.table->chunks[c.number].starts;
@@ -402,6 +573,7 @@ template <SortOp op, class Bits> struct Sorter {
   void bucket(int64_t tile) const {
     const int64_t row = tile / kBuckets, b = tile % kBuckets, chunks = chunks_of(n);
     const Row r = row_at(row);
+    if (r.table->run != Run::None) return;
     int64_t first = 0;
     for (int64_t c = 0; c < chunks; ++c)
       first += r.table->chunks[c].starts[b];
@@ -439,9 +611,9 @@ void phase(KernelArgs args, int64_t begin, int64_t end, const KernelWorkspace* w
 struct Layout {
   int64_t row, shared, local;
 };
-// For the kernels of Values and Order; `find_extremes` and `restore` may be null.
+// For the kernels of Values and Order; `bucket` and `restore` may be null.
 struct Phases {
-  PhaseFunction whole_row, find_extremes, sample, partition, bucket, restore;
+  PhaseFunction whole_row, look, sample, partition, bucket, restore;
 };
 CompiledKernel make_kernel(SortOp op, const Layout& layout, const Phases& phases);
 CompiledKernel make_top_kernel(int64_t item_bytes, PhaseFunction top_row);
@@ -451,11 +623,19 @@ template <SortOp op, class Bits> const CompiledKernel& kernel_of() {
   static const CompiledKernel kernel = [] {
     if constexpr (op == SortOp::Top) {
       return make_top_kernel(sizeof(typename S::TopItem), phase<op, Bits, &S::top_row>);
+    } else if constexpr (S::kCounts) {
+      const Phases phases{whole_rows<op, Bits>,
+                          phase<op, Bits, &S::count_chunk>,
+                          phase<op, Bits, &S::sum_counts>,
+                          phase<op, Bits, &S::place_chunk>,
+                          nullptr,
+                          nullptr};
+      const int64_t local = S::kInResult ? 0 : sizeof(typename S::Item);
+      return make_kernel(op, {S::kCountBytes, 0, local}, phases);
     } else {
-      Phases phases{whole_rows<op, Bits>,        nullptr, phase<op, Bits, &S::sample>, phase<op, Bits, &S::partition>,
-                    phase<op, Bits, &S::bucket>, nullptr};
-      if constexpr (S::kHasUpper) phases.find_extremes = phase<op, Bits, &S::find_extremes>;
-      if constexpr (op == SortOp::Values) phases.restore = phase<op, Bits, &S::restore>;
+      Phases phases{whole_rows<op, Bits>,           phase<op, Bits, &S::look>,   phase<op, Bits, &S::sample>,
+                    phase<op, Bits, &S::partition>, phase<op, Bits, &S::bucket>, nullptr};
+      if constexpr (op == SortOp::Values) phases.restore = phase<op, Bits, &S::restore_shared>;
       const int64_t local = S::kInResult ? 0 : sizeof(typename S::Item);
       return make_kernel(op, {S::kTableBytes + 64, S::kItemBytes, local}, phases);
     }

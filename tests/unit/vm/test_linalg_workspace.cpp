@@ -23,12 +23,14 @@ TEST_CASE("the formula of workspaces of Fourier transforms") {
 
 TEST_CASE("formulas of LAPACK's workspaces") {
   for (LinalgOp op : {LinalgOp::Cholesky, LinalgOp::SolveLower, LinalgOp::SolveUpper, LinalgOp::LuFactor,
-                      LinalgOp::Solve, LinalgOp::Qr, LinalgOp::Svd, LinalgOp::Eigh, LinalgOp::EigParts})
+                      LinalgOp::Solve, LinalgOp::Qr, LinalgOp::Svd, LinalgOp::Eigh, LinalgOp::EigParts,
+                      LinalgOp::SvdValues, LinalgOp::EighValues, LinalgOp::EigValues})
     for (DType type : {DType::F32, DType::F64}) {
       SizeFormula formula = linalg_workspace_formula(op, type);
       for (int64_t m : {1, 2, 3, 5, 24, 31, 32, 33, 64, 100, 129, 300, 700})
         for (int64_t n : {1, 2, 3, 7, 25, 26, 30, 32, 40, 63, 128, 200, 300, 1000}) {
-          const bool square = op != LinalgOp::LuFactor && op != LinalgOp::Qr && op != LinalgOp::Svd;
+          const bool square =
+              op != LinalgOp::LuFactor && op != LinalgOp::Qr && op != LinalgOp::Svd && op != LinalgOp::SvdValues;
           if (square && n != m) m = n;
           for (int64_t k : {1, 4, 50}) {
             int64_t numbers[] = {1, m, n, k};

@@ -16,7 +16,14 @@ template <class T, int width> void pack_panel(Size count, Size k, const T* from,
       std::memcpy(to, from, width * sizeof(T));
     return;
   }
-  for (Size p0 = 0; p0 < k; p0 += 8) // some cache lines of each row at a time
+  if (count == width) {
+    for (Size p0 = 0; p0 < k; p0 += 8) // some cache lines of each row at a time
+      for (Size i = 0; i < width; ++i)
+        for (Size p = p0; p < std::min(k, p0 + 8); ++p)
+          to[p * width + i] = from[i * across + p * along];
+    return;
+  }
+  for (Size p0 = 0; p0 < k; p0 += 8)
     for (Size i = 0; i < width; ++i)
       for (Size p = p0; p < std::min(k, p0 + 8); ++p)
         to[p * width + i] = i < count ? from[i * across + p * along] : T(0);
@@ -54,11 +61,22 @@ void multiply_panels(Size k, T alpha, const T* __restrict a, const T* __restrict
     }
 }
 
+// At most kTileRows elements, where a call of memcpy takes longer.
+template <class T> inline void copy_few(const T* from, T* to, Size count) {
+  Size i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>)
+    store(to + i, load(from + i));
+  for (; i < count; ++i)
+    to[i] = from[i];
+}
+
 // The same for a tile that is not wholly in that part of c. c(0, 0) is `above` rows above the diagonal.
 template <class T>
 void multiply_edge(Size rows, Size columns, Size k, T alpha, const T* a, const T* b, T* c, Size step, Part part,
                    Size above) {
-  alignas(32) T tile[kTileColumns * kTileRows<T>] = {};
+  alignas(32) T tile[kTileColumns * kTileRows<T>];
+  for (Size i = 0; i < kTileColumns * kTileRows<T>; i += kLanes<T>)
+    store(tile + i, Vector<T>{});
   auto each_column = [&](auto&& copy) {
     for (Size j = 0; j < columns; ++j) {
       const Size diagonal = std::clamp<Size>(j + above, 0, rows);
@@ -67,9 +85,9 @@ void multiply_edge(Size rows, Size columns, Size k, T alpha, const T* a, const T
       if (begin < end) copy(c + j * step + begin, tile + j * kTileRows<T> + begin, end - begin);
     }
   };
-  each_column([](const T* in_c, T* in_tile, Size count) { std::copy(in_c, in_c + count, in_tile); });
+  each_column([](const T* in_c, T* in_tile, Size count) { copy_few(in_c, in_tile, count); });
   multiply_panels(k, alpha, a, b, tile, kTileRows<T>);
-  each_column([](T* in_c, const T* in_tile, Size count) { std::copy(in_tile, in_tile + count, in_c); });
+  each_column([](T* in_c, const T* in_tile, Size count) { copy_few(in_tile, in_c, count); });
 }
 
 template <class T>

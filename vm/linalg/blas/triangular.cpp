@@ -15,11 +15,18 @@ template <class T> struct SmallTriangle {
   T packed[kSmall * kSmall];
 
   SmallTriangle(Size n, Const<T> l, bool unit) : n(n) {
-    for (Size i = 0; i < (n + kRows - 1) / kRows * kRows; ++i)
-      for (Size p = 0; p < n; ++p) {
-        const bool diagonal = unit && i == p;
-        at(i, p) = i >= n || p > i ? T(0) : diagonal ? T(1) : l(i, p);
-      }
+    for (Size i = 0; i < (n + kRows - 1) / kRows * kRows; i += kRows) {
+      T* to = packed + i * kSmall;
+      const Size whole = i + kRows <= n ? i : 0; // columns of which every row is there
+      for (Size p = 0; p < whole; ++p)
+        for (Size r = 0; r < kRows; ++r)
+          to[p * kRows + r] = l(i + r, p);
+      for (Size p = whole; p < std::min(n, i + kRows); ++p)
+        for (Size r = 0; r < kRows; ++r) {
+          const bool diagonal = unit && i + r == p;
+          to[p * kRows + r] = i + r >= n || p > i + r ? T(0) : diagonal ? T(1) : l(i + r, p);
+        }
+    }
   }
   T& at(Size i, Size p) { return packed[i / kRows * kRows * kSmall + p * kRows + i % kRows]; }
   const T* rows(Size i) const { return packed + i * kSmall; } // i is a multiple of kRows
@@ -83,6 +90,14 @@ template <class T, class Apply> void apply_small(Size n, Size k, Const<T> l, boo
   auto* x = reinterpret_cast<Row<T>*>(elements);
   for (Size j = 0; j < k; j += wide) {
     const Size count = std::min(wide, k - j);
+    if (count == wide && b.columns == 1) { // as vectors
+      for (Size i = 0; i < n; ++i)
+        std::memcpy(x[i], b.p + i * b.rows + j, sizeof x[i]);
+      apply(small, unit, x);
+      for (Size i = 0; i < n; ++i)
+        std::memcpy(b.p + i * b.rows + j, x[i], sizeof x[i]);
+      continue;
+    }
     copy_block<T>(n, count, b.at(0, j), {elements, wide, 1});
     apply(small, unit, x);
     copy_block<T>(n, count, {elements, wide, 1}, b.at(0, j));
@@ -92,10 +107,30 @@ template <class T, class Apply> void apply_small(Size n, Size k, Const<T> l, boo
 // Of more than kSmall rows the first half, of whole small triangles.
 Size half(Size n) { return (n / 2 + kSmall - 1) / kSmall * kSmall; }
 
+// x = l⁻¹ x: blocks of rows by products with what is known, and then column by column: no element waits for a sum.
+template <class T> void solve_vector(Size n, Const<T> l, bool unit, T* x, Size step) {
+  constexpr Size block = 16;
+  for (Size row = 0; row < n; row += block) {
+    const Size count = std::min(block, n - row);
+    gemv<T>(count, row, T(-1), l.at(row, 0), x, step, x + row * step, step);
+    T here[block];
+    for (Size i = 0; i < count; ++i)
+      here[i] = x[(row + i) * step];
+    for (Size i = 0; i < count; ++i) {
+      if (!unit) here[i] /= l(row + i, row + i);
+      for (Size j = i + 1; j < count; ++j)
+        here[j] = fma(-l(row + j, row + i), here[i], here[j]);
+    }
+    for (Size i = 0; i < count; ++i)
+      x[(row + i) * step] = here[i];
+  }
+}
+
 } // namespace
 
 template <class T> void solve_lower(Size n, Size k, Const<T> l, bool unit, View<T> b) {
   if (n == 0 || k == 0) return;
+  if (k == 1) return solve_vector<T>(n, l, unit, b.p, b.rows);
   if (n <= kSmall) return apply_small(n, k, l, unit, b, solve_small<T>);
   const Size top = half(n);
   solve_lower<T>(top, k, l, unit, b);
