@@ -283,7 +283,60 @@ Result reduce_all(Edit& edit, NodeId id) {
   return edit.one(Op::Reduce, {node.operands[0]}, f[node.results[0]].type, Attrs(node.attrs), node.loc);
 }
 
+// A product whose elements would be written one by one, or whose factor would be read so: as it lies in memory,
+// products first, then rows, then columns in their factor's order, and then transposed. So it is where the last axis
+// counts products, unless both factors lie along that; and where it is an axis of a factor that lies along another one
+// of the result, if there are several products, or that factor's axes are one.
+Result in_order_of_factors(Edit& edit, NodeId id) {
+  const Function& f = edit.function();
+  const Node& node = f[id];
+  const auto& [lhs, rhs, result] = node.as<ContractAttrs>();
+  const Type type = f[node.results[0]].type;
+  using Labels = std::vector<int64_t>;
+  auto has = [](const Labels& labels, int64_t label) { return std::count(labels.begin(), labels.end(), label) > 0; };
+  auto is_product = [&](int64_t label) { return has(lhs, label) && has(rhs, label); };
+  Labels products, left, right; // without those of one element
+  for (const auto& [into, from] : {std::pair{&products, &result}, std::pair{&left, &lhs}, std::pair{&right, &rhs}})
+    for (int64_t label : *from) {
+      const auto at = std::find(result.begin(), result.end(), label);
+      if (at == result.end() || type.dims[static_cast<size_t>(at - result.begin())] == Dim::of(1)) continue;
+      if (is_product(label) == (into == &products)) into->push_back(label);
+    }
+  if (result.empty() || (left.empty() && right.empty())) return {};
+  const int64_t last = result.back();
+  bool swap = left.size() > right.size() || (left.size() == right.size() && has(left, lhs.back()));
+  if (has(products, last)) {
+    if (lhs.back() == last && rhs.back() == last) return {};
+  } else {
+    swap = has(left, last);
+    const Labels &columns = swap ? left : right, &factor = swap ? lhs : rhs;
+    if (!has(columns, last) || !has(columns, factor.back()) || factor.back() == last) return {};
+    const auto is_one_axis = [&] {
+      return std::search(factor.begin(), factor.end(), columns.begin(), columns.end()) != factor.end();
+    };
+    if (products.empty() && !is_one_axis()) return {};
+  }
+  Labels order = products;
+  for (const Labels* labels : {swap ? &right : &left, swap ? &left : &right})
+    order.insert(order.end(), labels->begin(), labels->end());
+  for (int64_t label : result)
+    if (!has(order, label)) order.insert(order.begin(), label);
+  Type natural = type;
+  AxesAttrs axes;
+  for (size_t i = 0; i < result.size(); ++i) {
+    axes.axes.push_back(std::find(order.begin(), order.end(), result[i]) - order.begin());
+    natural.dims[static_cast<size_t>(axes.axes.back())] = type.dims[i];
+  }
+  if (order == result) return {};
+  const LocId loc = node.loc;
+  ContractAttrs attrs{lhs, rhs, order};
+  std::vector<ValueId> factors = node.operands;
+  const ValueId product = edit.one(Op::Contract, std::move(factors), std::move(natural), std::move(attrs), loc);
+  return edit.one(Op::Transpose, {product}, type, std::move(axes), loc);
+}
+
 constexpr SimplifyRule kRules[] = {
+    {"contract in an order that no factor has -> transpose(contract)", Op::Contract, in_order_of_factors},
     {"view to the same sizes -> x", Op::Reshape, same_view},
     {"broadcast to the same sizes -> x", Op::Broadcast, same_view},
     {"identity transpose -> x", Op::Transpose, same_view},
