@@ -7,13 +7,48 @@ namespace tl {
 
 constexpr int kTextDepth = 5; // of compound sizes in messages; deeper parts are shown as …
 
+// Is this name of an atom, which may be the text of an expression, a sum or the like, and no single word?
+static bool is_compound(std::string_view name) {
+  bool quoted = false;
+  int depth = 0;
+  for (char c : name) {
+    if (c == '`') quoted = !quoted;
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (!quoted && depth == 0 && std::string_view("+-*/%").find(c) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// max(…), min(…)
+static bool is_call(std::string_view text) {
+  if (!text.starts_with("max(") && !text.starts_with("min(")) return false;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')' && --depth == 0) return i + 1 == text.size();
+  }
+  return false;
+}
+
+// Is the text of this size one operand, whatever stands around it?
+static bool is_one_word(const std::vector<SizeAtom>& atoms, const Size& e) {
+  if (e.is_constant()) return e.constant() >= 0;
+  const auto id = e.as_atom();
+  if (!id) return false;
+  const SizeAtom& atom = atoms[id->index];
+  if (atom.kind == AtomKind::FloorDiv) return false;
+  if (atom.kind == AtomKind::Modular || atom.kind == AtomKind::Near) return is_one_word(atoms, atom.a);
+  return !is_compound(atom.name);
+}
+
 std::string SizeAtoms::to_string(const Size& s) const { return to_string(s, kTextDepth); }
 
 std::string SizeAtoms::to_string(const Size& s, int depth) const {
   if (depth == 0) return "…";
   auto in_parentheses = [&](const Size& e) {
-    bool simple = e.is_constant() ? e.constant() >= 0 : e.as_atom().has_value();
-    return simple ? to_string(e, depth - 1) : "(" + to_string(e, depth - 1) + ")";
+    const std::string inner = to_string(e, depth - 1);
+    return is_one_word(atoms_, e) || is_call(inner) ? inner : "(" + inner + ")";
   };
   auto has_positive = [&](const Size& e) {
     for (const auto& term : e.terms)
@@ -47,15 +82,19 @@ std::string SizeAtoms::to_string(const Size& s, int depth) const {
     if (magnitude != 1 || term.atoms.empty()) factors.push_back(std::to_string(magnitude));
     for (AtomId id : term.atoms) {
       const SizeAtom& atom = atoms_[id.index];
+      const bool alone = term.atoms.size() == 1 && magnitude == 1; // no product
       switch (atom.kind) {
       case AtomKind::Named:
       case AtomKind::Value:
       case AtomKind::Element:
-      case AtomKind::Fresh: factors.push_back(atom.name.empty() ? "_" : atom.name); break;
+      case AtomKind::Fresh:
+        factors.push_back(atom.name.empty()                             ? "_"
+                          : (!alone || minus) && is_compound(atom.name) ? "(" + atom.name + ")"
+                                                                        : atom.name);
+        break;
       case AtomKind::FloorDiv: {
         std::string division = fmt::format("{} // {}", in_parentheses(atom.a), in_parentheses(atom.b));
-        factors.push_back(s.terms.size() == 1 && term.atoms.size() == 1 && magnitude == 1 ? division
-                                                                                          : "(" + division + ")");
+        factors.push_back(alone ? division : "(" + division + ")");
         break;
       }
       case AtomKind::Positive: factors.push_back(fmt::format("max({}, 0)", to_string(atom.a, depth - 1))); break;

@@ -524,8 +524,8 @@ END
 for ending in npz safetensors; do
   net=$out/deep.$ending xs=$out/xs.$ending
   check "lists into $ending" 0 -- "$tl" run "$out/deep_made.tl" -o "$net" -o "$xs"
-  check "$ending: the names of leaves" 0 "^\['layers.0.b', 'layers.0.w', 'layers.1.b', .*'layers.2.w', 'steps.0', 'steps.1', 't.0.0.0', 't.0.1.0', 't.0.1.1', 't.1'\]$" -- "$tl" run -e "import data
-print(sorted(data.tensor_names(\"$net\")))
+  check "$ending: the names of leaves" 0 "^\['layers.0.b', 'layers.0.w', 'layers.1.b', .*'layers.2.w', 'steps.0', 'steps.1', 't.0.0.0', 't.0.1.0', 't.0.1.1', 't.1'\]$" -- "$tl" run -e "
+print(sorted(tensor_names(\"$net\")))
 fn sorted(xs: List<str>) -> List<str> { # by insertion
   var out: List<str> = list()
   for x in xs {

@@ -109,6 +109,11 @@ WORDS = [
     ("try { print(1) }", "a failure ends the program"),
     ("raise 3", "`assert c, \"message\"` stops a program"),
     ("let x = 2\nlet y = x^2", "a power is `**`"),
+    ("import linalg\nprint(linalg.rank(eye(3)))", "without a prefix: `rank(…)`; this module has `linalg.matrix_rank`"),
+    ("import nn\nprint(nn.sum([1.0]))", "it is a function of the prelude, without a prefix: `sum(…)`"),
+    ("print(\"{\\\"a\\\": 1}\")", "a `{` that belongs to the text is written `{{`"),
+    ("let a = zeros([3, 4])\nprint(a / a.sum(axis = 1))", "`a.sum(axis = 1, keep = true)`"),
+    ("let a = zeros([3, 4])\nlet s = a.sum(axis = 1)\nprint(a / s)", "`s[:, new]`"),
 ]
 
 

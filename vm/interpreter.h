@@ -5,6 +5,8 @@
 #include "vm/console.h"
 #include "vm/engine.h"
 #include "vm/io/io.h"
+#include "vm/io/text.h"
+#include <array>
 #include <deque>
 #include <map>
 
@@ -140,6 +142,8 @@ private:
   void give_results(const Instruction& i, std::vector<Value> values);
   void wait_for_all(const Value& value, FailureRef& failure); // elements of lists too
   void text(const Instruction& i);
+  bool text_here(const Instruction& i); // false: it has to go the way of an operation
+  const TextIndex* index_of(const Node& text);
   Value text_value(std::string text); // known now
 
   // ---- rank_ops.cpp ----
@@ -187,6 +191,14 @@ private:
   Value predecessor_;  // in one of these chains, of the operation that is being made
   Stopwatches stopwatches_;
   std::vector<Value> constant_tensors_, constant_strings_;
+  // Of the long texts that were asked last: a node is used for one text after the other; `generation` says for which.
+  struct IndexedText {
+    const Node* node = nullptr;
+    uint64_t generation = 0;
+    std::optional<TextIndex> index;
+  };
+  std::array<IndexedText, 4> indexed_texts_;
+  size_t next_indexed_ = 0;
   std::vector<const CompiledKernel*> compiled_;
   std::map<std::pair<const CallSite*, uint32_t>, CallSite> calls_;
   // Outputs of the launch being issued, kept from one to the next for their storage.

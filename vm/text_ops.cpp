@@ -14,7 +14,55 @@ Value Interpreter::text_value(std::string text) {
   return Value::of_node(engine_.nodes, node, Value::Kind::Str);
 }
 
+const TextIndex* Interpreter::index_of(const Node& text) {
+  constexpr size_t is_short = 64; // counted as fast as it is found here
+  if (text.text.size() < is_short) return nullptr;
+  for (const IndexedText& known : indexed_texts_)
+    if (known.node == &text && known.generation == text.generation) return &*known.index;
+  IndexedText& place = indexed_texts_[next_indexed_++ % indexed_texts_.size()];
+  place.node = &text;
+  place.generation = text.generation;
+  return &place.index.emplace(text.text);
+}
+
+// What is asked of texts that are there is answered here: as an operation it would take many times as long. What fails
+// goes the way of all.
+bool Interpreter::text_here(const Instruction& i) {
+  const auto op = static_cast<TextOp>(i.index);
+  if (op != TextOp::Length && op != TextOp::At && op != TextOp::Slice && op != TextOp::Compare) return false;
+  std::vector<TextInput> given;
+  given.reserve(i.in.size());
+  const Node* first = nullptr;
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& value = in(i, k);
+    if (value.failure) return false;
+    if (value.kind == Value::Kind::Scalar) {
+      given.emplace_back(value.scalar.as<int64_t>());
+    } else if (value.kind == Value::Kind::Str && value.node->done() && !value.node->failure) {
+      given.emplace_back(std::string_view(value.node->text));
+      if (k == 0) first = value.node;
+    } else {
+      return false;
+    }
+  }
+  TextOutput result;
+  try {
+    result = eval_text(op, i.dtype, given, i.ints, op == TextOp::Compare || !first ? nullptr : index_of(*first));
+  } catch (const IoError&) {
+    return false;
+  }
+  Value made;
+  if (const auto* scalar = std::get_if<Scalar>(&result))
+    made = Value::of_scalar(i.outputs.at(0).dtype, *scalar);
+  else
+    made = text_value(std::get<std::string>(std::move(result)));
+  give_away(i);
+  set(i.out[0], std::move(made));
+  return true;
+}
+
 void Interpreter::text(const Instruction& i) {
+  if (text_here(i)) return;
   auto op = static_cast<TextOp>(i.index);
   const OutputDesc& desc = i.outputs.at(0);
   FailureRef failure;

@@ -4,7 +4,9 @@
 #include "ir/graph/graph.h"
 #include "ir/interpret/interpret.h"
 #include "ir/interpret/values.h"
+#include "vm/io/text.h"
 #include <atomic>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -90,6 +92,8 @@ private:
   int depth_ = 0;
   std::vector<LocId> calls_; // of the calls that run, the innermost last
   int map_depth_ = 0;
+  std::shared_ptr<const std::string> indexed_text_; // whose characters were asked for last,
+  std::optional<TextIndex> text_index_;             // and where they begin
 };
 
 } // namespace tl::ir

@@ -172,7 +172,13 @@ void Interpreter::text(const Function& f, const Node& n, Frame& frame) {
   TextOutput result;
   try {
     const auto& a = n.as<TextAttrs>();
-    result = eval_text(a.op, type.dtype, arguments, a.bounds);
+    const std::shared_ptr<const std::string>& whole = frame[n.operands[0].index].text;
+    const bool counts = a.op == TextOp::Length || a.op == TextOp::At || a.op == TextOp::Slice;
+    if (counts && whole != indexed_text_) {
+      indexed_text_ = whole;
+      text_index_.emplace(*whole);
+    }
+    result = eval_text(a.op, type.dtype, arguments, a.bounds, counts ? &*text_index_ : nullptr);
   } catch (const IoError& error) {
     return poison_results(n, frame, fail({error.kind, error.what(), "", n.loc, 3, {}}));
   }

@@ -111,6 +111,17 @@ const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const 
       longer = candidate; // `Linear` for `Lin`
   }
   std::string hint = member_hint(name.text).value_or("");
+  if (cx.names.builtins.count(name.text)) { // a function of the prelude; a module may have one that is called nearly so
+    std::string own;                        // the first by name
+    for (const auto& [candidate, entity] : module->names)
+      if (entity.kind != Entity::Kind::Module && candidate.ends_with("_" + name.text) &&
+          (own.empty() || candidate < own))
+        own = candidate;
+    hint = fmt::format("it is a function of the prelude, without a prefix: `{}(…)`", name.text);
+    if (!own.empty()) hint += fmt::format("; this module has `{}.{}`", module_name, own);
+    error(cx, "UnknownName", name.span, fmt::format("the module `{}` has no `{}`", module_name, name.text), hint);
+    return nullptr;
+  }
   if (!longer.empty() && best_distance > 1) best = longer;
   if (best.empty() && hint.find(module_name + ".") == hint.npos) best = begun;
   if (!best.empty()) hint = fmt::format("did you mean `{}.{}`?", module_name, best);
@@ -138,10 +149,12 @@ ExprPtr module_call(Context& cx, Scope* module, const ast::Expr& e, const ast::M
     args.push_back(
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   auto callable = callable_in(cx, module, c.name.text);
-  // The library's modules also lead to what the prelude has of theirs: data.load.
-  bool is_std = std::any_of(cx.names.modules.begin(), cx.names.modules.end(),
-                            [&](const auto& m) { return m.second.scope == module && is_library(cx, m.first->id); });
-  if (auto it = cx.names.builtins.find(c.name.text); !callable && is_std && it != cx.names.builtins.end())
+  // In the library, where a module hides a function of the prelude by its own, another module leads to it: nn.pad.
+  const Scope* file = cx.names.scope;
+  while (file && !file->is_file)
+    file = file->parent;
+  const bool in_library = file && !file->prefix.empty() && !module->prefix.empty();
+  if (auto it = cx.names.builtins.find(c.name.text); !callable && in_library && it != cx.names.builtins.end())
     callable = it->second;
   if (!callable) {
     const Entity* entity = find_in(cx, module, c.name, source_text(cx, c.receiver->span));

@@ -213,6 +213,41 @@ bool stretches(Context& cx, typed::Expr& x, size_t axis, const Size& to, const s
   return true;
 }
 
+// Does the operand fit if it gets an axis of size 1, as `a / a.sum(axis = 1)` would with the axis that was summed? Says
+// how to write that; "" if not.
+static std::string stretched_hint(Context& cx, const typed::Expr& operand, const std::vector<typed::Expr*>& others) {
+  const std::vector<Size>& shape = operand.type.shape;
+  for (const typed::Expr* other : others) {
+    if (other == &operand || other->type.shape.size() <= shape.size() || shape.empty()) continue;
+    for (size_t at = shape.size(); at > 0; --at) { // before axis 0 it has it already
+      std::vector<Size> longer = shape;
+      longer.insert(longer.begin() + static_cast<ptrdiff_t>(at), Size(1));
+      const size_t from = other->type.shape.size() - longer.size();
+      bool fits = true;
+      for (size_t k = 0; k < longer.size() && fits; ++k)
+        fits = longer[k].is(1) || compare(cx, longer[k], other->type.shape[from + k]) == Compare::Equal;
+      if (!fits) continue;
+      const std::string text = source_text(cx, operand.span);
+      if (text.find('\n') != text.npos || text.size() > 60)
+        return "an axis of size 1 stretches: `x[:, new]`, or `keep = true` in a sum";
+      static constexpr std::string_view reductions[] = {"sum",       "mean",     "prod",   "min",    "max",
+                                                        "any",       "all",      "argmax", "argmin", "std",
+                                                        "logsumexp", "variance", "norm"};
+      for (std::string_view name : reductions)
+        if (text.ends_with(')') && text.find("axis") != text.npos && text.find("keep") == text.npos &&
+            (text.starts_with(fmt::format("{}(", name)) || text.find(fmt::format(".{}(", name)) != text.npos))
+          return fmt::format("to keep the axis, with size 1: `{}, keep = true)`", text.substr(0, text.size() - 1));
+      std::string items;
+      for (size_t k = 0; k < at; ++k)
+        items += ":, ";
+      const bool is_word = text.find_first_of(" +-*/@%") == text.npos;
+      return fmt::format("an axis of size 1 stretches: `{}[{}new]`{}", is_word ? text : "(" + text + ")", items,
+                         "; a sum and its like keep theirs by `keep = true`");
+    }
+  }
+  return "";
+}
+
 // NumPy's rule: aligned right; what is known to be 1 stretches, rank 0 too. Nothing if two sizes differ (reported).
 std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed::Expr*>& operands,
                                            const std::string& what, Span span, SizeChecks& checks,
@@ -245,9 +280,12 @@ std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed:
         for (typed::Expr* e : operands)
           if (!e->type.is_scalar()) labels.push_back(label_of(cx, *e));
         add_origins(cx, result[i], size, labels);
+        std::string hint = equality_hint(cx, result[i], size);
+        for (const typed::Expr* e : operands)
+          if (std::string other = stretched_hint(cx, *e, operands); !other.empty()) hint = std::move(other);
         error(cx, "ShapeMismatch", span,
-              fmt::format("{} needs equal sizes, but has {}", what, different(cx, result[i], size)),
-              equality_hint(cx, result[i], size), std::move(labels));
+              fmt::format("{} needs equal sizes, but has {}", what, different(cx, result[i], size)), hint,
+              std::move(labels));
         return std::nullopt;
       }
       if (size.is_constant()) result[i] = size; // checked: the constant says more

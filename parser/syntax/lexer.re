@@ -289,6 +289,29 @@ private:
     }
   }
 
+  // `\"` in the code of a string, as other languages have it: that string is read to its end as text.
+  void escaped_quote() {
+    error("BadEscape", span(), "a quote inside `{…}` is written without `\\`",
+          "write `{f(\"a\")}`; a `{` that belongs to the text is written `{{`");
+    OpenString& string = strings_.back();
+    const Byte* closing = cursor_;
+    while (closing < end_ && *closing != '"' && *closing != '\n')
+      closing += *closing == '\\' && closing + 1 < end_ && closing[1] != '\n' ? 2 : 1;
+    const Span here = span();
+    add(NAME, here, "_").synthetic = true;
+    for (; !string.brackets.empty(); string.brackets.pop_back()) {
+      const char open = string.brackets.back();
+      add(open == '(' ? RPAREN : open == '[' ? RBRACKET : RBRACE, here).synthetic = true;
+    }
+    add(INTERP_END, here).synthetic = true;
+    string.in_code = false;
+    start_ = cursor_ = closing;
+    if (closing >= end_ || *closing == '\n') return; // reported there, unless the string has more lines
+    if (string.triple) return;
+    ++cursor_;
+    end_string();
+  }
+
   bool must_end_with_line() const {
     for (const OpenString& string : strings_)
       if (!string.triple) return true;
@@ -543,6 +566,10 @@ void Lexer::lex_code() {
     "\"\"\"" { return begin_string(true); }
     "\"" { return begin_string(false); }
     "'" [^'\n\x00]* "'"? { return single_quoted(); }
+    "\\\"" {
+      if (!strings_.empty()) return escaped_quote();
+      return bad_character();
+    }
 
     "(" { return open_bracket(LPAREN, '('); }
     ")" { return close_bracket(RPAREN, '('); }

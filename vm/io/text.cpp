@@ -65,30 +65,34 @@ std::string shown(std::string_view text) {
   return result + "\"";
 }
 
-std::string at(std::string_view text, int64_t index) {
-  std::vector<size_t> starts = characters(text);
-  auto n = static_cast<int64_t>(starts.size()) - 1;
+std::string at(std::string_view text, const TextIndex& starts, int64_t index) {
+  const int64_t n = starts.count();
   int64_t k = index < 0 ? index + n : index;
   if (k < 0 || k >= n)
     throw IoError(fmt::format("index {} is out of range: the text has {} character{}", index, n, n == 1 ? "" : "s"),
                   "IndexOutOfRange");
-  auto i = static_cast<size_t>(k);
-  return std::string(text.substr(starts[i], starts[i + 1] - starts[i]));
+  const size_t from = starts.start(k);
+  return std::string(text.substr(from, starts.start(k + 1) - from));
 }
 
-std::string slice(std::string_view text, const std::vector<TextInput>& in, const std::vector<int64_t>& given) {
+std::string slice(std::string_view text, const TextIndex& starts, const std::vector<TextInput>& in,
+                  const std::vector<int64_t>& given) {
   SliceBounds bounds;
   std::optional<int64_t>* parts[] = {&bounds.first, &bounds.last, &bounds.step};
   size_t next = 1;
   for (size_t k = 0; k < 3; ++k)
     if (given.at(k)) *parts[k] = std::get<int64_t>(in.at(next++));
   if (bounds.step == 0) throw IoError("the step of a slice is 0", "WrongIndex");
-  std::vector<size_t> starts = characters(text);
-  auto [start, count, step] = bounds.resolve(static_cast<int64_t>(starts.size()) - 1);
+  auto [start, count, step] = bounds.resolve(starts.count());
+  if (count <= 0) return "";
+  if (step == 1) {
+    const size_t from = starts.start(start);
+    return std::string(text.substr(from, starts.start(start + count) - from));
+  }
   std::string result;
   for (int64_t k = 0; k < count; ++k) {
-    auto i = static_cast<size_t>(start + k * step);
-    result += text.substr(starts[i], starts[i + 1] - starts[i]);
+    const size_t from = starts.start(start + k * step);
+    result += text.substr(from, starts.start(start + k * step + 1) - from);
   }
   return result;
 }
@@ -248,16 +252,37 @@ std::string repeated(std::string_view text, int64_t count) {
 
 } // namespace
 
-TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints) {
+TextIndex::TextIndex(std::string_view text) : text_(text), count_(count_characters(text)) {
+  if (count_ == static_cast<int64_t>(text.size())) return;
+  starts_.reserve(static_cast<size_t>(count_ / kStride + 1));
+  int64_t k = 0;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (!is_continuation(text[i]) && k++ % kStride == 0) starts_.push_back(i);
+}
+
+size_t TextIndex::start(int64_t character) const {
+  if (starts_.empty()) return static_cast<size_t>(character);
+  if (character >= count_) return text_.size();
+  size_t at = starts_[static_cast<size_t>(character / kStride)];
+  for (int64_t left = character % kStride; left > 0; --left)
+    while (is_continuation(text_[++at])) {
+    }
+  return at;
+}
+
+TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints,
+                     const TextIndex* first) {
   auto text = [&](size_t k) { return std::get<std::string_view>(in.at(k)); };
+  std::optional<TextIndex> own;
+  auto index = [&]() -> const TextIndex& { return first ? *first : own.emplace(text(0)); };
   switch (op) {
   case TextOp::Compare: {
     int order = text(0).compare(text(1)); // bytes of UTF-8 are in the order of characters
     return Scalar::of(static_cast<int64_t>(order < 0 ? -1 : order > 0));
   }
-  case TextOp::Length: return Scalar::of(count_characters(text(0)));
-  case TextOp::At: return at(text(0), std::get<int64_t>(in.at(1)));
-  case TextOp::Slice: return slice(text(0), in, ints);
+  case TextOp::Length: return Scalar::of(index().count());
+  case TextOp::At: return at(text(0), index(), std::get<int64_t>(in.at(1)));
+  case TextOp::Slice: return slice(text(0), index(), in, ints);
   case TextOp::Find: {
     size_t found = text(0).find(text(1));
     if (found == std::string_view::npos) return Scalar::of(int64_t{-1});

@@ -12,8 +12,25 @@ namespace tl {
 using TextInput = std::variant<int64_t, std::string_view, std::vector<std::string_view>>; // bytes are a string_view
 using TextOutput = std::variant<Scalar, std::string, std::vector<std::string>>;           // bytes are a string
 
-// `type`: of the number that Parse gives. `ints`: those of the node. Throws IoError with the kind of the failure.
-TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints);
+// Where the characters of a text begin, for one that is asked again and again: `s[i]` in a loop.
+class TextIndex {
+public:
+  explicit TextIndex(std::string_view text);
+  int64_t count() const { return count_; } // characters
+  size_t
+  start(int64_t character) const; // the byte where it begins, in the text that this was made of; of count(): its end
+
+private:
+  static constexpr int64_t kStride = 64;
+  std::string_view text_;
+  int64_t count_ = 0;
+  std::vector<size_t> starts_; // of every 64th character; empty where each is one byte
+};
+
+// `type`: of the number that Parse gives. `ints`: those of the node. `first`: the index of the first operand, where the
+// caller has it. Throws IoError with the kind of the failure.
+TextOutput eval_text(TextOp op, DType type, const std::vector<TextInput>& in, const std::vector<int64_t>& ints,
+                     const TextIndex* first = nullptr);
 
 // Where the bytes stop being UTF-8 (RFC 3629); npos if they do not.
 size_t invalid_utf8(std::string_view text);
