@@ -69,7 +69,6 @@ WORDS = [
     ("from math import sqrt", "functions are called without a prefix: `sqrt(…)`"),
     ("from linalg import solve", "write `import linalg`, and then `linalg.solve`"),
     ("import linag", "did you mean `linalg`?"),
-    ("import linalg\nprint(linalg.eigvalsh(eye(3)))", "write `linalg.eigh(p)[0]`"),
     ("fn f(x: f64) f64[2, 2] { x }", "the type of a result is written `-> f64[2, 2]`"),
     ("fn f(x: f64): (f64, i64) = x", "the type of a result is written `-> (f64, i64)`"),
     ("for i in 1:3 { print(i) }", "a range ends before its second number: `1..3 + 1`"),

@@ -3,8 +3,8 @@
 //
 // Needs: no transforms of functions. Loops that can be native code are that already.
 // Gives: such a loop goes over batches of turns, as long as the greatest tensor of one has kElements elements; where
-//        that would be fewer than kLeast turns, which only the run may know, it stays as it was. Each turn has its bits.
-//        Where several turns fail, the failure that is reported may be another one than turn after turn would give.
+//        that would be fewer than kLeast turns, which only the run may know, it stays. Each turn has its bits. Where
+//        several turns fail, the failure that is reported may be another one than turn after turn would give.
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"
@@ -144,8 +144,8 @@ private:
     return true;
   }
 
-  // The Vectorizer does not refuse branches and loops that end by themselves, but does work that the loop does not: both
-  // branches of all turns. That sizes are the same in all turns is needed to know how many fit.
+  // The Vectorizer does not refuse branches and loops that end by themselves, but does work that the loop does not:
+  // both branches of all turns. That sizes are the same in all turns is needed to know how many fit.
   bool is_pure(const Nest& nest) {
     sizes_.clear();
     bool pure = true, has_tensors = false;
