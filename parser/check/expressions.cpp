@@ -509,7 +509,9 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
   }
   std::string hint;
   if (name == "device") return device_of(cx, std::move(object), e.span);
-  if (find_callable(cx, name, true))
+  if (name == "grad")
+    hint = "gradients are of functions: `grad(f)(x)` is that of f in its first argument";
+  else if (find_callable(cx, name, true))
     hint = fmt::format("`{}` is a function: write `{}()`", name, source_text(cx, e.span));
   else if (name == "size" || name == "ndim")
     hint = name == "size" ? "`x.shape` has the sizes" : "write `rank(x)`";
