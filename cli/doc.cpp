@@ -103,7 +103,7 @@ int search(const std::vector<DocTopic>& topics, const std::string& words) {
   std::string text; // what tl has for words of other libraries, and then what has the words
   std::istringstream parts(words);
   for (std::string word; parts >> word;)
-    if (auto hint = foreign_hint(word)) text += fmt::format("{}: {}\n", word, *hint);
+    if (foreign_hint(word)) text += documentation_of_foreign(word);
   text += found_in(topics, words);
   if (text.empty()) text = documentation_of_foreign(words);
   if (!text.empty()) {

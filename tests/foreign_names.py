@@ -155,6 +155,7 @@ WORDS = [
     ("import nn\nprint(nn.cross_entropy(zeros([2, 3]), zeros([2, 3])))", "`argmax(y, axis = -1)`"),
     ("import nn\nlet k = nn.ReLU()", "write `relu(x)`"),
     ("let x = zeros([2, 3])\nlet y = zeros([3, 4])\nprint(x @ y.T)", "the second as it is: `y`"),
+    ("fn f(x: f64, y: f64 = none) -> f64 = x\nprint(f(1.0))", "is declared without a type: `y = none`"),
     ("print(\"banana\".count(\"a\"))", "`len(split(s, part)) - 1`"),
 ]
 

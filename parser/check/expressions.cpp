@@ -55,7 +55,9 @@ ExprPtr check_value(Context& cx, const ast::Expr* e, const Type* expected) {
   switch (result->type.kind) {
   case TypeKind::Element:
   case TypeKind::None:
-    error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)));
+    error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)),
+          result->type.kind == TypeKind::None ? "a parameter that may be `none` is declared without a type: `y = none`"
+                                              : "");
     return broken(e->span);
   default: return result;
   }
