@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <sstream>
 
 namespace tl::cli {
 namespace {
@@ -99,7 +100,11 @@ int nothing_of(const std::string& name, const std::string& where) {
 }
 
 int search(const std::vector<DocTopic>& topics, const std::string& words) {
-  std::string text = found_in(topics, words);
+  std::string text; // what tl has for words of other libraries, and then what has the words
+  std::istringstream parts(words);
+  for (std::string word; parts >> word;)
+    if (foreign_hint(word)) text += documentation_of_foreign(word);
+  text += found_in(topics, words);
   if (text.empty()) text = documentation_of_foreign(words);
   if (!text.empty()) {
     fmt::print("{}", text);

@@ -51,6 +51,13 @@ UsageError wrong_number(DType type, const std::string& name, const std::string& 
   return UsageError(fmt::format("{}: '{}' is not {} {}", name, text, vowel ? "an" : "a", wanted));
 }
 
+// Of a value that stands without a name: how the program takes it.
+std::string value_by_name(const std::vector<ParamInfo>& params, const std::string& given) {
+  for (const ParamInfo& param : params)
+    if (!is_file(param)) return fmt::format("; a value goes by its name: {} '{}'", flag_name(param.name), given);
+  return "";
+}
+
 template <class T> Scalar parse_int(DType type, const std::string& name, const std::string& text) {
   T value{};
   if (!parse_whole(text, value)) throw wrong_number(type, name, text);
@@ -187,7 +194,8 @@ ProgramArguments parse_arguments(const ProgramInterface& interface, const std::v
   for (std::optional<std::string>& file : by_name)
     if (!file && next < given.size()) file = given[next++];
   if (next < given.size())
-    throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files", given[next])
+    throw UsageError(files.empty() ? fmt::format("unexpected argument '{}': this program reads no files{}", given[next],
+                                                 value_by_name(params, given[next]))
                                    : fmt::format("unexpected argument '{}': this program reads {} file{}", given[next],
                                                  files.size(), files.size() == 1 ? "" : "s"));
   if (setup) prepare(*setup);

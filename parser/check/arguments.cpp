@@ -6,6 +6,7 @@
 #include "parser/check/foreign_names.h"
 #include "parser/check/functions.h"
 #include "parser/check/lists.h"
+#include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
@@ -84,8 +85,12 @@ void no_parameter(Context& cx, const std::string& name, const Arg& arg, const st
   std::string hint;
   if (const std::string own = own_parameter(arg.name, names); !own.empty())
     hint = fmt::format("write `{} = `", own);
+  else if (const std::string form = foreign_form(name, arg.name); !form.empty())
+    hint = form;
   else if (!nearest.best().empty())
     hint = fmt::format("did you mean `{} = `?", nearest.best());
+  else
+    hint = library_form(cx, functions);
   error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
 }
 
@@ -126,8 +131,9 @@ std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& arg
   if (ok)
     for (size_t i = 0; i < params.size(); ++i)
       if (!result[i] && !params[i].default_value) {
-        error(cx, "WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, params[i].name.text), "",
-              info.is_prelude ? std::vector<Label>{} : std::vector<Label>{{params[i].span, "this parameter"}});
+        const std::string form = library_form(cx, {&info});
+        error(cx, "WrongArguments", span, fmt::format("`{}` needs an argument for `{}`", name, params[i].name.text),
+              form, form.empty() ? std::vector<Label>{{params[i].span, "this parameter"}} : std::vector<Label>{});
         ok = false;
       }
   return result;
@@ -181,9 +187,11 @@ bool infer_type(Context& cx, const ast::TypeExpr* type, const Type& actual, Func
     return false;
   }
   if (type_param && !actual.is_tensor()) {
+    const bool has_texts = actual.is_list() && !actual.elements.empty() && actual.elements[0].is_str();
+    const std::string form = foreign_form(info.decl->name.text);
     error(cx, "TypeMismatch", arg.span,
           fmt::format("`{}` of `{}` takes a tensor, not {}", param, info.decl->name.text, show(cx, actual)),
-          stack_hint(cx, actual, arg.span));
+          has_texts && form.size() ? form : stack_hint(cx, actual, arg.span));
     return false;
   }
   if (type_param) {

@@ -11,6 +11,7 @@
 #include "parser/check/statements.h"
 #include "parser/check/structs.h"
 #include "parser/check/values.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -65,6 +66,13 @@ static ast::Expr* held_target(Context& cx, ast::Expr* target, typed::Block& into
   return &cx.functions.made->exprs.back();
 }
 
+// The value that a function captured of a `var` around it (functions.cpp): it is declared where the variable is.
+static bool is_value_of_var(const Context& cx, const Entity& entity) {
+  return std::any_of(cx.program.variables.begin(), cx.program.variables.end(), [&](const typed::Variable& v) {
+    return v.is_mutable && v.span.file == entity.span.file && v.span.begin == entity.span.begin;
+  });
+}
+
 // The variable of this name, if it may be assigned here.
 static std::optional<VarId> assigned_variable(Context& cx, const ast::Name& name, Span span, bool in_part) {
   const Entity* entity = find(cx, name.name);
@@ -82,8 +90,14 @@ static std::optional<VarId> assigned_variable(Context& cx, const ast::Name& name
   if (entity->kind != Entity::Kind::Variable || !cx.program.variables[entity->var.index].is_mutable) {
     std::string what =
         entity->kind == Entity::Kind::Variable ? "is bound by `let`, a parameter or a loop" : "is not a variable";
-    error(cx, "NotAssignable", span, fmt::format("`{}` {} and cannot be assigned", name.name, what),
-          fmt::format("declare it by `var`, or copy it: `var y = {}`", name.name), {{entity->span, "declared here"}});
+    const bool is_captured = entity->kind == Entity::Kind::Variable && is_value_of_var(cx, *entity);
+    if (is_captured)
+      error(cx, "NotAssignable", span,
+            fmt::format("`{}` belongs to the code around this function, which sees only its value", name.name),
+            "return the new value instead", {{entity->span, "declared here"}});
+    else
+      error(cx, "NotAssignable", span, fmt::format("`{}` {} and cannot be assigned", name.name, what),
+            fmt::format("declare it by `var`, or copy it: `var y = {}`", name.name), {{entity->span, "declared here"}});
     return std::nullopt;
   }
   VarId var = entity->var;
@@ -144,8 +158,10 @@ static bool assigned_elements(Context& cx, const Type& type, const std::vector<c
     }
     for (const auto& item : sub->items)
       if (step + 1 < steps.size() && item.kind != ast::SubscriptItem::Kind::Index) {
+        const bool has_slice = item.kind == ast::SubscriptItem::Kind::Slice;
         error(cx, "NotSupported", item.span, "assigning through this subscript is not supported yet",
-              "write one subscript: `x[i, j]`");
+              has_slice ? "assign to the slice: `x[a:b] = where(mask, y, x[a:b])`, or write one subscript: `x[i, j]`"
+                        : "write one subscript: `x[i, j]`");
         return false;
       }
     items.insert(items.end(), sub->items.begin(), sub->items.end());

@@ -75,8 +75,8 @@ std::vector<ExprPtr> batch_tensors(Context& cx, const std::vector<Arg*>& tensors
     cx.open.settle(v->type);
     if (!v->type.is_tensor() || v->type.rank() == 0) {
       error(cx, "TypeMismatch", arg->span,
-            fmt::format("`batches` cuts tensors along their first axis, and this is {}", show(cx, v->type)), "",
-            {label_of(cx, *v)});
+            fmt::format("`batches` cuts tensors along their first axis, and this is {}", show(cx, v->type)),
+            v->type.is_tuple() ? "several tensors are several arguments: `batches(x, y, 32)`" : "", {label_of(cx, *v)});
       return {};
     }
     values.push_back(std::move(v));

@@ -5,6 +5,7 @@
 #include "parser/check/builtins/rules.h"
 #include "parser/check/comprehensions.h"
 #include "parser/check/expressions.h"
+#include "parser/check/foreign_names.h"
 #include "parser/check/function_calls.h"
 #include "parser/check/functions.h"
 #include "parser/check/known.h"
@@ -148,7 +149,8 @@ static std::optional<Static> static_const(Context& cx, ConstInfo& info) {
 static ExprPtr axes_value(Context& cx, const ast::Expr& e) {
   auto known = static_of(cx, &e);
   if (!known) {
-    error(cx, "WrongArguments", e.span, "there are no such axes, or one is given twice");
+    error(cx, "WrongArguments", e.span, "there are no such axes, or one is given twice",
+          "several axes are a tuple: `axes = ((0, 2), (0, 1))`");
     return broken(e.span);
   }
   auto tuple = make_expr(typed::TupleExpr{}, e.span, Type::tuple({}));
@@ -213,8 +215,12 @@ ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Ty
     if (const Entity* entity = find(cx, callee->name); entity && entity->kind != Entity::Kind::Function) {
       if (entity->kind != Entity::Kind::Poisoned) {
         std::string hint;
-        if (entity->kind == Entity::Kind::Variable && current_type(cx, entity->var).is_tensor())
-          hint = fmt::format("to take an element, write `{}[…]`", callee->name);
+        if (entity->kind == Entity::Kind::Variable) {
+          const Type type = current_type(cx, entity->var);
+          const std::string given = c.arguments.empty() ? "x" : source_text(cx, c.arguments[0].value->span);
+          hint = type.is_tensor() ? fmt::format("to take an element, write `{}[…]`", callee->name)
+                                  : layer_hint(cx, type, given, callee->name);
+        }
         error(cx, "NotCallable", c.callee->span, fmt::format("`{}` is not a function", callee->name), hint);
       }
     } else {
@@ -295,10 +301,15 @@ ExprPtr check_method_call(Context& cx, const ast::Expr& e, const ast::MethodCall
     if (reported) return broken(e.span);
     args[0].value = check_value(cx, c.receiver);
     if (args[0].value->type.is_error()) return broken(e.span);
-    if (args[0].value->type.is_struct() && args[0].value->type.record->find(c.name.text))
-      error(cx, "NotCallable", c.name.span, fmt::format("the field `{}` is not a function", c.name.text),
-            fmt::format("a field is read by `{}.{}`", source_text(cx, c.receiver->span), c.name.text));
-    else
+    const Type& type = args[0].value->type;
+    if (auto field = type.is_struct() ? type.record->find(c.name.text) : std::nullopt) {
+      const std::string text = fmt::format("{}.{}", source_text(cx, c.receiver->span), c.name.text);
+      std::string hint = c.arguments.empty() ? ""
+                                             : layer_hint(cx, cx.open.resolved(type.elements[*field]),
+                                                          source_text(cx, c.arguments[0].value->span), text);
+      if (hint.empty()) hint = fmt::format("a field is read by `{}`", text);
+      error(cx, "NotCallable", c.name.span, fmt::format("the field `{}` is not a function", c.name.text), hint);
+    } else
       unknown_name(cx, c.name.text, c.name.span, true);
     for (Arg& arg : args)
       check_arg(cx, arg);
@@ -418,7 +429,8 @@ static ExprPtr call_scalar(Context& cx, ScalarOp op, std::vector<Arg> args, Span
   const bool takes_many = op == ScalarOp::Min || op == ScalarOp::Max;
   if (args.size() != arity && !(takes_many && args.size() > arity)) {
     error(cx, "WrongArguments", span,
-          fmt::format("`{}` takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()));
+          fmt::format("`{}` takes {} argument{}, not {}", name, arity, arity == 1 ? "" : "s", args.size()),
+          args.size() == 1 ? foreign_form(name) : "");
     return broken(span);
   }
   std::vector<ExprPtr> operands;
@@ -524,7 +536,9 @@ static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo
   std::vector<std::string> types;
   for (const Arg& arg : args)
     types.push_back(arg.value ? show(cx, arg.value->type) : to_string(*arg.constant));
-  error(cx, "WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")));
+  std::string hint = foreign_form(name);
+  if (hint.empty()) hint = library_form(cx, functions);
+  error(cx, "WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")), hint);
   return nullptr;
 }
 

@@ -73,7 +73,11 @@ private:
   bool same = true; // sizes
 };
 
-void Coercion::mismatch(const std::string& hint) {
+void Coercion::mismatch(const std::string& given) {
+  std::string hint = given;
+  if (hint.empty() && target.is_scalar() && e->type.is_tensor() && e->type.rank() > 0 && is_float(e->type.dtype) &&
+      cx.open.resolved(target).dtype == cx.open.resolved(e->type).dtype)
+    hint = "`mean(…)` or `sum(…)` of it is one number";
   // Of another rank: its sizes say nothing of those that are wanted.
   const auto* named = ast::as<ast::NamedType>(written);
   const bool as_written = named && dtype_from_name(named->name.text) && target.is_tensor() && e->type.is_tensor() &&

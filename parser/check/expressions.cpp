@@ -55,7 +55,9 @@ ExprPtr check_value(Context& cx, const ast::Expr* e, const Type* expected) {
   switch (result->type.kind) {
   case TypeKind::Element:
   case TypeKind::None:
-    error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)));
+    error(cx, "TypeMismatch", e->span, fmt::format("`{}` is not a value here", source_text(cx, e->span)),
+          result->type.kind == TypeKind::None ? "a parameter that may be `none` is declared without a type: `y = none`"
+                                              : "");
     return broken(e->span);
   default: return result;
   }
@@ -509,7 +511,9 @@ static ExprPtr check_field(Context& cx, const ast::Expr& e, const ast::Field& f)
   }
   std::string hint;
   if (name == "device") return device_of(cx, std::move(object), e.span);
-  if (find_callable(cx, name, true))
+  if (name == "grad")
+    hint = "gradients are of functions: `grad(f)(x)` is that of f in its first argument";
+  else if (find_callable(cx, name, true))
     hint = fmt::format("`{}` is a function: write `{}()`", name, source_text(cx, e.span));
   else if (name == "size" || name == "ndim")
     hint = name == "size" ? "`x.shape` has the sizes" : "write `rank(x)`";

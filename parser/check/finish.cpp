@@ -5,6 +5,7 @@
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -31,6 +32,16 @@ static bool has_effects(Context& cx, const typed::Expr& e) {
   return found;
 }
 
+static bool is_word(std::string_view text) {
+  auto fits = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), fits);
+}
+
+static bool is_var(const Context& cx, std::string_view name) {
+  return std::any_of(cx.program.variables.begin(), cx.program.variables.end(),
+                     [&](const typed::Variable& v) { return v.is_mutable && v.name == name; });
+}
+
 static void check_uses(Context& cx, const typed::Block& block) {
   typed::Walker walker;
   walker.on_stmt = [&](const typed::Stmt& s) {
@@ -40,6 +51,11 @@ static void check_uses(Context& cx, const typed::Block& block) {
     std::string hint = "bind it by `let`, or remove it";
     if (s.value->is(ScalarOp::Eq)) hint = "`=` assigns, `==` compares";
     if (s.value->is<typed::StrExpr, typed::InterpExpr>()) hint = "`print(…)` writes it";
+    const std::string text = source_text(cx, s.value->span);
+    const size_t dot = text.find('.'), open = text.find('(');
+    if (dot < open && text.ends_with(')') && text.find('\n') == text.npos && is_var(cx, text.substr(0, dot)) &&
+        is_word(text.substr(dot + 1, open - dot - 1))) // z.sort()
+      hint = fmt::format("nothing changes `{0}` but an assignment: `{0} = {1}`", text.substr(0, dot), text);
     error(cx, "UnusedValue", s.value->span, "the value of this expression is not used", hint, {label_of(cx, *s.value)});
   };
   walker.on_expr = [&](const typed::Expr& e) {

@@ -59,6 +59,35 @@ std::optional<std::string> member_hint(std::string_view member) {
   return fmt::format("with `import {0}` it is `{0}.{1}`", module, member);
 }
 
+std::string foreign_form(std::string_view function, std::string_view parameter) {
+  struct Form {
+    std::string_view functions, parameters, hint; // each among spaces
+  };
+  static constexpr Form forms[] = {
+      {" unique ", " axis ", "the different rows of x are `unique_rows(x)`"},
+      {" linspace ", " endpoint ", "without the end: `linspace(lo, hi, n + 1)[:-1]`"},
+      {" bincount ", " minlength ", "write `bincount(x, n)`"},
+      {" bincount ", " weights ", "sums by number: `scatter_add(zeros([n]), x, weights)`"},
+      {" bincount ", "", "it counts the numbers below n: `bincount(x, max(x) + 1)`"},
+      {" diff ", " n ", "write `diff(diff(x))`"},
+      {" mse l1 huber cross_entropy binary_cross_entropy ", " reduction size_average ",
+       "it gives a loss for each example: `mean(…)` of it is one number"},
+      {" meshgrid ", "", "it takes two or three vectors: `meshgrid(x, y)`"},
+      {" reduce ", "", "a value to begin with is the second argument: `reduce(|a, b| a + b, 0, xs)`"},
+      {" unique ", "", "the different texts of a list, in order, are `table.texts(xs).values`"},
+      {" sort ", "", "the different texts of a list, in order, are `table.sorted_texts(xs)`"},
+      {" where ", "", "the places that are true are `nonzero(c)`"},
+  };
+  auto has = [](std::string_view words, std::string_view word) {
+    return words.find(fmt::format(" {} ", word)) != words.npos;
+  };
+  for (const Form& form : forms)
+    if (has(form.functions, function) &&
+        (parameter.empty() ? form.parameters.empty() : has(form.parameters, parameter)))
+      return std::string(form.hint);
+  return "";
+}
+
 std::string own_parameter(std::string_view given, const std::vector<std::string>& names) {
   static constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"axis", " dim dims axes "},

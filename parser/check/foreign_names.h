@@ -25,4 +25,8 @@ std::optional<std::string> member_hint(std::string_view member);
 // Which of these names of parameters tl uses where another library says `given`; empty if none. `dim` is `axis`.
 std::string own_parameter(std::string_view given, const std::vector<std::string>& names);
 
+// What tl writes where a call of its own function has a parameter, or a form, that another library's of that name has:
+// `unique(x, axis = 0)`. Without a parameter: of arguments that the function does not take. Empty if nothing is known.
+std::string foreign_form(std::string_view function, std::string_view parameter = {});
+
 } // namespace tl

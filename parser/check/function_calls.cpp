@@ -228,8 +228,9 @@ bool FunctionCall::know_result(InstanceId id) {
   }
   if (cx.instances.states[id.index].stage == InstanceState::Stage::Running) {
     error(cx, "TypeMismatch", span, fmt::format("`{}` calls itself, so it needs a result type", decl.name.text),
-          decl.name.text.starts_with("|") ? "declare it: `fn f(…) -> T`"
-                                          : fmt::format("write `fn {}(…) -> T`", decl.name.text),
+          decl.name.text.starts_with("|")
+              ? "declare it: `fn f(…) -> T`"
+              : fmt::format("write `fn {0}(…) -> T`, and `fn {0}(…) -> ()` where it gives nothing", decl.name.text),
           {{decl.name.span, "declared without a result type"}});
     return false;
   }

@@ -372,7 +372,17 @@ bool SubscriptChecker::check_index(ExprPtr v, typed::Subscript s) {
   }
   if (!v->type.is_tensor() || !(is_int(v->type.dtype) || (v->type.dtype == DType::Bool && v->type.rank() > 0))) {
     std::vector<Label> labels{label_of(cx, *v)};
-    const std::string hint = integer_hint(cx, *v, labels);
+    std::string hint = integer_hint(cx, *v, labels);
+    if (v->type.is_tuple() && !v->type.elements.empty()) { // `z[unravel_index(k, dims)]`
+      std::vector<std::string> parts;
+      const std::string text = source_text(cx, v->span);
+      for (size_t k = 0; k < v->type.elements.size(); ++k)
+        parts.push_back(fmt::format("{}[{}]", v->is<typed::VariableExpr>() ? text : "i", k));
+      hint = text.starts_with("(") ? fmt::format("without parentheses: `[{}]`", text.substr(1, text.size() - 2))
+             : v->is<typed::VariableExpr>()
+                 ? fmt::format("write `[{}]`", fmt::join(parts, ", "))
+                 : fmt::format("write `let i = {}`, then `[{}]`", text, fmt::join(parts, ", "));
+    }
     error(cx, "TypeMismatch", v->span,
           fmt::format("a subscript is an integer, a slice, a range, or a tensor of integers or bools, not {}",
                       show(cx, v->type)),

@@ -16,6 +16,43 @@
 
 namespace tl::checker {
 
+std::string library_form(Context& cx, const std::vector<FunctionInfo*>& functions) {
+  std::string forms;
+  constexpr size_t most = 2;
+  for (size_t k = 0; k < functions.size() && k < most; ++k) {
+    const ast::Function& decl = *functions[k]->decl;
+    if (decl.params.empty() || !is_library(cx, decl.name.span.file)) return "";
+    const uint32_t begin = decl.name.span.begin, end = decl.params.back().span.end;
+    std::string text;
+    int in_types = 0; // of `<T: float>` behind the name
+    for (char c : source_text(cx, {decl.name.span.file, begin, end}))
+      if (c == '<' && text.find('(') == text.npos)
+        ++in_types;
+      else if (in_types > 0)
+        in_types -= c == '>';
+      else if (!(c == '\n' || c == ' ') || (!text.empty() && text.back() != ' ' && text.back() != '('))
+        text += c == '\n' ? ' ' : c;
+    forms += fmt::format("{}`{})`", k ? ", " : "", text);
+  }
+  if (functions.size() > most) forms += ", …";
+  return fmt::format("it is {}", forms);
+}
+
+std::string layer_hint(Context& cx, const Type& type, const std::string& argument, const std::string& value) {
+  auto info = type.is_struct() ? cx.names.struct_of.find(type.record.get()) : cx.names.struct_of.end();
+  if (info == cx.names.struct_of.end()) return "";
+  std::string name; // BatchNorm: batch_norm
+  for (char c : type.record->name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !name.empty() && name.back() >= 'a' && name.back() <= 'z') name += '_';
+    name += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  Scope* module = info->second->env;
+  if (!module->is_file || !callable_in(cx, module, name))
+    return fmt::format("a struct is an argument: `f({}, {})`", value, argument);
+  return fmt::format("write `{}{}({}, {})`", module->prefix, name, argument, value);
+}
+
 Scope* module_scope(Context& cx, const ast::File& file) {
   auto [it, is_new] = cx.names.modules.try_emplace(&file);
   if (!is_new) return it->second.scope;

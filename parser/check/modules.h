@@ -21,6 +21,10 @@ ExprPtr module_call(Context& cx, Scope* module, const ast::Expr& e, const ast::M
 std::optional<Callable> callable_in(const Context& cx, Scope* module, const std::string& name);
 // x.f(…): f of this file's scopes, else of the prelude or one imported module. Null and `reported`: of several.
 std::optional<Callable> find_method(Context& cx, const ast::Ident& name, const ast::Expr* receiver, bool& reported);
+// "it is `f(x, y)`": how functions of the library are called, for hints; "" of other functions.
+std::string library_form(Context& cx, const std::vector<FunctionInfo*>& functions);
+// For a call of a value that is no function: what a layer is given to, `nn.linear(x, m)`; "" if it is no struct.
+std::string layer_hint(Context& cx, const Type& type, const std::string& argument, const std::string& value);
 inline bool is_library(const Context& cx, FileId file) {
   return file == cx.names.prelude_file || (cx.options.imports && cx.options.imports->library.count(file.index));
 }

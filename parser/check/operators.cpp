@@ -62,6 +62,18 @@ std::string_view usual_float(const Context& cx) {
   return name_of(has_f64 && !has_f32 ? DType::F64 : DType::F32);
 }
 
+// f(x) of the text of x, which may stand in parentheses.
+static std::string as_call(std::string_view function, std::string_view x) {
+  int depth = 0;
+  bool enclosed = x.size() > 2 && x.front() == '(' && x.back() == ')';
+  for (size_t i = 0; i < x.size() && enclosed; ++i) {
+    if (x[i] == '(') ++depth;
+    if (x[i] == ')') --depth;
+    if (x[i] == '"' || (x[i] == ',' && depth == 1) || (depth == 0 && i + 1 < x.size())) enclosed = false;
+  }
+  return enclosed ? fmt::format("{}{}", function, x) : fmt::format("{}({})", function, x);
+}
+
 std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to, const typed::Expr* target) {
   const Type given = cx.open.resolved(from.type);
   Type wanted = cx.open.resolved(to);
@@ -97,7 +109,7 @@ std::string conversion_hint(Context& cx, const typed::Expr& from, const Type& to
   if (std::string literal = declared(&from); !literal.empty() && is_float(given.dtype) && is_float(wanted.dtype))
     return fmt::format("give its type where it is declared: `{}: {} = {}`", declaration(from),
                        type_of_rank(given, wanted), literal);
-  return fmt::format("write `{}({})` to convert it{}", name_of(wanted.dtype), source,
+  return fmt::format("write `{}` to convert it{}", as_call(name_of(wanted.dtype), source),
                      loses ? ", which drops fractions" : "");
 }
 
@@ -199,6 +211,9 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
     if (!operand->type.is_tensor()) {
       std::string hint;
       if (operand->type.is_str()) hint = "text is put together as \"{a}{b}\", of a number as `str(x)`";
+      if (operand->type.is_str() && (op == ScalarOp::Max || op == ScalarOp::Min))
+        hint = fmt::format("of texts: `if a {} b {{ a }} else {{ b }}`", op == ScalarOp::Max ? ">" : "<");
+      if (operand->type.is_tuple()) hint = "tuples have no arithmetic and no order: compare their parts";
       if (operand->type.is_struct()) hint = "`map(f, p)` works on each leaf of a struct";
       error(cx, "TypeMismatch", operand->span,
             fmt::format("{} works on numbers and tensors, not on {}", what, show(cx, operand->type)), hint,
@@ -243,9 +258,11 @@ ExprPtr scalar_node(Context& cx, ScalarOp op, std::vector<ExprPtr> operands, Spa
   case TypeRule::FloatSame:
   case TypeRule::FloatBool:
     if (!complex && !cx.open.constrain_float(element)) {
-      const std::string converted = fmt::format("`{}({})`", usual_float(cx), source_text(cx, operands[first]->span));
-      std::string hint = fmt::format("write {} to convert it", converted);
-      if (op == ScalarOp::Div) hint = fmt::format("`//` divides integers and rounds down; {} converts", converted);
+      auto converted = [&](const typed::Expr& e) { return as_call(usual_float(cx), source_text(cx, e.span)); };
+      std::string hint = fmt::format("write `{}` to convert it", converted(*operands[first]));
+      if (op == ScalarOp::Div) // both are integers
+        hint = fmt::format("`//` divides integers and rounds down; `{} / {}` is a float", converted(*operands[0]),
+                           converted(*operands[1]));
       return expects(first, "floats", hint);
     }
     break;
@@ -488,6 +505,12 @@ ExprPtr binary_op(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span span
   return scalar_node(cx, *scalar_op_of(op), std::move(operands), span, what);
 }
 
+// What to write for a factor that fits if it is transposed: `y` of `y.T`.
+static std::string without_transpose(const std::string& factor, const char* which) {
+  if (!factor.ends_with(".T")) return fmt::format("transpose the {}: `{}.T`", which, factor);
+  return fmt::format("the {} as it is: `{}`", which, factor.substr(0, factor.size() - 2));
+}
+
 ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::string& what) {
   for (auto* side : {&a, &b}) {
     if (refresh(cx, **side).is_error()) return broken(span);
@@ -518,9 +541,9 @@ ExprPtr check_matmul(Context& cx, ExprPtr a, ExprPtr b, Span span, const std::st
     add_origins(cx, inner_a, inner_b, labels);
     std::string hint = equality_hint(cx, inner_a, inner_b);
     if (y.type.rank() >= 2 && compare(cx, inner_a, y.type.shape.back()) == Compare::Equal)
-      hint = fmt::format("transpose the second: `{}.T`", source_text(cx, y.span));
+      hint = without_transpose(source_text(cx, y.span), "second");
     else if (x.type.rank() >= 2 && compare(cx, x.type.shape[x.type.rank() - 2], inner_b) == Compare::Equal)
-      hint = fmt::format("transpose the first: `{}.T`", source_text(cx, x.span));
+      hint = without_transpose(source_text(cx, x.span), "first");
     error(cx, "ShapeMismatch", span,
           fmt::format("{} needs equal inner sizes, but has {}", what, different(cx, inner_a, inner_b)), hint,
           std::move(labels));

@@ -277,7 +277,8 @@ typed::Pattern bind_pattern(Context& cx, const ast::Pattern& p, const Type& type
     bool fits = type.is_tuple() && type.elements.size() == p.elements.size();
     if (!fits && !type.is_error())
       error(cx, "TypeMismatch", p.span,
-            fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(cx, type)));
+            fmt::format("this pattern takes {} values, and the value is {}", p.elements.size(), show(cx, type)),
+            type.is_tensor() ? "it is one value: `let x = …`" : "");
     std::map<std::string, Span> seen;
     for (const ast::Pattern* element : p.elements) {
       std::map<std::string, Span> own;

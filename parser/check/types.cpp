@@ -250,9 +250,11 @@ bool fits_bound(Context& cx, const ast::TypeParam& param, const Type& type, Span
     error(cx, "TypeMismatch", span,
           fmt::format("`{}` takes a type {} that is {}, not {}", function, param.name.text, bound,
                       t.is_tensor() ? std::string(name_of(t.dtype)) : show(cx, t)),
-          bound != "float" || !t.is_tensor() ? ""
-          : is_complex(t.dtype)              ? "`real`, `imag` and `abs` of complex numbers are floats"
-                                             : "write `f32(…)` to convert it");
+          bound == "int" && t.is_tensor() && is_float(t.dtype) && function.ends_with("cross_entropy")
+              ? "labels are numbers of classes: of rows with a 1 each they are `argmax(y, axis = -1)`"
+          : bound != "float" || !t.is_tensor() ? ""
+          : is_complex(t.dtype)                ? "`real`, `imag` and `abs` of complex numbers are floats"
+                                               : "write `f32(…)` to convert it");
   return fits;
 }
 

@@ -119,7 +119,9 @@ ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
     return node;
   }
   std::vector<Label> labels{label_of(cx, *value)};
-  const std::string hint = type.is_scalar() ? integer_hint(cx, *value, labels) : "";
+  std::string hint = type.is_scalar() ? integer_hint(cx, *value, labels) : "";
+  if (what == "a number of repeats" && type.is_tensor() && type.rank() == 1)
+    hint = fmt::format("one for each slice goes by name: `counts = {}`", source_text(cx, value->span));
   error(cx, "TypeMismatch", value->span,
         fmt::format("{} is an integer, not {}", what.empty() ? "a size" : what, show(cx, type)), hint,
         std::move(labels));

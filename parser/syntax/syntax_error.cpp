@@ -328,7 +328,8 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
     if (has(expected, INT) && is_dictionary(index))
       return "there are no dictionaries: names belong to a struct, `struct P { a: f32 }`; other keys are a list of "
              "their own";
-    if (before && (previous == ASSIGN || previous == LPAREN || previous == COMMA || previous == RETURN))
+    if (before &&
+        (previous == ASSIGN || previous == LPAREN || previous == COMMA || previous == RETURN || previous == LBRACKET))
       return "a block is only allowed after `fn`, `if`, `else`, `for`, `while` and as the body of a lambda";
     break;
   case COMMA:
@@ -366,7 +367,12 @@ std::string Driver::hint_for(size_t index, const std::vector<Kind>& expected) co
       return "to look something up write `not any(x == a)`, or `find(s, part) < 0` in a text";
     if (has(expected, INT)) return "`not` binds more loosely than this operator: use parentheses";
     break;
+  case END_STATEMENT:
+    if (token.span.length() && has(expected, RBRACKET)) return "rows are lists of their own: `[[1, 2], [3, 4]]`";
+    break;
   case FOR:
+    if (has(expected, RBRACKET) && has(expected, IF))
+      return "several loops stand behind one `for`: `for i in 0..n, j in 0..m`";
     if (has(expected, RPAREN)) return "a comprehension must be the only argument of its call, or be written in `[ ]`";
     break;
   case VAR:

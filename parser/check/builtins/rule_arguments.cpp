@@ -75,6 +75,8 @@ bool Rule::arrange(const ast::Function& declared, bool reported) {
       if (const std::string own = own_parameter(arg.name, names); !own.empty())
         hint =
             own == "T" ? "the element type is the last argument: `zeros([n], f64)`" : fmt::format("write `{} = `", own);
+      else if (const std::string form = foreign_form(name, arg.name); !form.empty())
+        hint = form;
       return wrong(arg.name_span, fmt::format("`{}` has no parameter `{}`", name, arg.name), hint);
     }
     Arg*& slot = by[static_cast<size_t>(it - names.begin())];
@@ -192,7 +194,11 @@ std::vector<int64_t> Rule::axes(size_t i, size_t rank) {
   else if (known)
     list = {*known};
   if (!known) {
-    fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled", kSayConstant);
+    const bool is_list = by[i]->source && ast::as<ast::ListLiteral>(by[i]->source);
+    const std::string text = is_list ? source_text(cx, by[i]->span) : "";
+    fail("NotConstant", by[i]->span, "an axis must be known when the program is compiled",
+         is_list ? fmt::format("axes are a tuple: `({})`", text.substr(1, text.size() - 2))
+                 : std::string(kSayConstant));
     return result;
   }
   for (const Static& one : list) {
@@ -234,8 +240,10 @@ std::optional<DType> Rule::element(size_t i) {
   auto known = constant(i);
   if (known && known->kind == Static::Kind::Element) return known->dtype;
   const auto* written = ast::as<ast::Name>(by[i]->source);
-  fail("TypeMismatch", by[i]->span, fmt::format("the last argument of `{}` is an element type like `f64`", name),
-       written ? foreign_hint(written->name).value_or("") : "");
+  std::string hint = written ? foreign_hint(written->name).value_or("") : "";
+  if (builtin == Builtin::Eye && known && known->kind == Static::Kind::Int)
+    hint = "one with other numbers of rows and columns: `[i64(i == j) for i in 0..n, j in 0..m]`";
+  fail("TypeMismatch", by[i]->span, fmt::format("the last argument of `{}` is an element type like `f64`", name), hint);
   return std::nullopt;
 }
 
