@@ -10,6 +10,7 @@
 #include "passes/fuse/views.h"
 #include "passes/passes.h"
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace tl {
@@ -119,37 +120,41 @@ private:
     const std::vector<ValueId> tensors = std::move(regions_.back().tensors[old.index]);
     const ValueId replacement = size.is_constant() ? edit_.constant(DType::I64, Scalar::of(size.constant)) : size.value;
     edit_.replace(old, replacement);
+    std::set<ValueId> wanted; // a tensor is defined after what it is computed from
+    for (auto x = tensors.rbegin(); x != tensors.rend(); ++x)
+      if (is_used_later(*x) || wanted.contains(*x)) {
+        wanted.insert(*x);
+        if (is_computed_later(*x))
+          wanted.insert(f_[f_[*x].producer].operands.begin(), f_[f_[*x].producer].operands.end());
+      }
     for (ValueId x : tensors)
-      if (is_used_later(x)) moved(x, old, guard);
+      if (wanted.contains(x) && edit_.resolve(x) == x) move(x, guard);
   }
 
-  // x by the new size. What is computed for uses behind the check alone is computed there, beside them.
-  ValueId moved(ValueId x, ValueId old, const Node& guard) {
-    if (edit_.resolve(x) != x || !has(x, old)) return edit_.resolve(x);
-    const Type before = f_[x].type;
-    ValueId result;
+  // What is computed for uses behind the check alone is computed there, beside them.
+  bool is_computed_later(ValueId x) const {
     const Node* node = producer_of(f_, x);
-    if (node && is_by_element(*node) && !is_needed_before(x)) {
-      const Op op = node->op;
-      const Attrs attrs = node->attrs;
-      const LocId loc = node->loc;
-      std::vector<ValueId> operands = node->operands;
-      for (ValueId& operand : operands)
-        operand = moved(operand, old, guard);
-      result = edit_.one(op, std::move(operands), edit_.resolve(before), attrs, loc);
+    return node && is_by_element(*node) && !is_needed_before(x);
+  }
+
+  // x by the new size.
+  void move(ValueId x, const Node& guard) {
+    const Type before = f_[x].type;
+    std::vector<ValueId> operands;
+    ValueId result;
+    if (is_computed_later(x)) {
+      const Node node = f_[f_[x].producer];
+      for (ValueId operand : node.operands)
+        operands.push_back(edit_.resolve(operand));
+      result = edit_.one(node.op, std::move(operands), edit_.resolve(before), node.attrs, node.loc);
     } else {
-      std::vector<ValueId> operands = guard.operands;
+      operands = guard.operands;
       operands[0] = x;
       const ValueId checked = edit_.one(Op::Guard, std::move(operands), before, guard.attrs, guard.loc);
       result = edit_.one(Op::Reshape, {checked}, edit_.resolve(before), {}, guard.loc);
     }
     edit_.replace(x, result);
     define({result});
-    return result;
-  }
-  bool has(ValueId x, ValueId size) const {
-    const std::vector<Dim>& dims = f_[x].type.dims;
-    return std::find(dims.begin(), dims.end(), Dim::of(size)) != dims.end();
   }
 
   Function& f_;
