@@ -321,13 +321,13 @@ Result in_order_of_factors(Edit& edit, NodeId id) {
     order.insert(order.end(), labels->begin(), labels->end());
   for (int64_t label : result)
     if (!has(order, label)) order.insert(order.begin(), label);
+  if (order == result) return {};
   Type natural = type;
   AxesAttrs axes;
   for (size_t i = 0; i < result.size(); ++i) {
     axes.axes.push_back(std::find(order.begin(), order.end(), result[i]) - order.begin());
     natural.dims[static_cast<size_t>(axes.axes.back())] = type.dims[i];
   }
-  if (order == result) return {};
   const LocId loc = node.loc;
   ContractAttrs attrs{lhs, rhs, order};
   std::vector<ValueId> factors = node.operands;

@@ -23,7 +23,6 @@ constexpr int64_t kElements = int64_t{1} << 16, kLeast = 8;
 
 // Loops inside each other, each of which has nothing but the next one that carries values.
 struct Nest {
-  std::vector<NodeId> loops;
   std::vector<ValueId> positions;
   std::vector<Dim> extents;    // of the inner ones
   std::vector<NodeId> nodes;   // of all bodies, in order, without loops of the nest and updates
@@ -82,11 +81,10 @@ private:
   bool level(NodeId loop, Nest& nest) {
     const Node& node = f_[loop];
     const Region& body = node.regions[0];
-    const bool is_inner = !nest.loops.empty();
+    const bool is_inner = !nest.positions.empty();
     if (integer_of(f_, node.operands[2]) != 1 || node.results.empty()) return false;
     if (is_inner && (integer_of(f_, node.operands[0]) != 0 || inside_.contains(node.operands[1]))) return false;
     if (is_inner) nest.extents.push_back(extent(node.operands[1]));
-    nest.loops.push_back(loop);
     nest.positions.push_back(body.params[0]);
     const std::vector<ValueId> carried(body.params.begin() + 1, body.params.end());
     const Node* last = producer_of(f_, body.yields[0]);
