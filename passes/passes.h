@@ -14,6 +14,7 @@ ir::Module fold(ir::Module module);
 ir::Module cse(ir::Module module);
 ir::Module sizes(ir::Module module);
 ir::Module dce(ir::Module module);
+ir::Module products(ir::Module module);
 ir::Module windows(ir::Module module);
 ir::Module hoist(ir::Module module);
 ir::Module outline_tensors(ir::Module module);

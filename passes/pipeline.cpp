@@ -27,6 +27,7 @@ constexpr PassInfo kPasses[] = {
      sizes},
     {"dce", "unused nodes, removed", "", "only effects, Guards and what they or results need", false, dce},
     {"hoist", "loop-invariant computations, moved out of loops", "", "the same values", false, hoist},
+    {"products", "products of matrices, taken out of comprehensions", "cse", "the same values", false, products},
     {"windows", "windows that products read, as views", "cse", "the same values", false, windows},
     {"turns", "loops whose turns are small tensors, as native code", "", "Kernel nodes of kind Loop", false,
      outline_tensors},
@@ -46,11 +47,11 @@ constexpr std::string_view kBeforeDerive[] = {"inline", "fold", "simplify", "cse
 
 // Folding makes work for simplify and the other way round: twice is enough for what programs hold, and once for views.
 // Whether windows are views shows once more when the sizes that groups of channels have are numbers.
-constexpr std::string_view kOrder[] = {"inline",   "fold",    "simplify", "cse",      "sizes", "fold",    "simplify",
-                                       "cse",      "windows", "fold",     "simplify", "cse",   "windows", "fold",
-                                       "simplify", "cse",     "dce",      "hoist",    "cse",   "dce",     "turns",
-                                       "outline",  "batches", "fold",     "simplify", "cse",   "dce",     "place",
-                                       "cse",      "dce",     "fuse",     "kernels",  "order", "dce"};
+constexpr std::string_view kOrder[] = {"inline", "fold",     "simplify", "cse",  "sizes",    "fold",  "simplify",
+                                       "cse",    "products", "windows",  "fold", "simplify", "cse",   "windows",
+                                       "fold",   "simplify", "cse",      "dce",  "hoist",    "cse",   "dce",
+                                       "turns",  "outline",  "batches",  "fold", "simplify", "cse",   "dce",
+                                       "place",  "cse",      "dce",      "fuse", "kernels",  "order", "dce"};
 
 const PassInfo& find(std::string_view name) {
   for (const PassInfo& pass : kPasses)

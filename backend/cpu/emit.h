@@ -78,6 +78,7 @@ public:
   void emit_gemm(const std::string& symbol);
 
 private:
+  friend class Counters;
   friend class GemmEmitter;
   friend class LaneArray;
   friend class PanelEmitter;

@@ -1,4 +1,5 @@
 // Loops and branches: plain ones in scalar code, vector loops, and control flow under masks.
+#include "backend/cpu/counters.h"
 #include "backend/cpu/emit.h"
 #include <algorithm>
 
@@ -168,11 +169,13 @@ void Emitter::serial_for(const Instr& instr) {
     kir::ValueId value = instr.operands[i + 3];
     init.push_back(varies(body.params[i + 1]) ? in_lanes(value) : scalar(value));
   }
-  auto run = [&](Value* index, const Values& carried) {
+  Counters counters(*this, body, body.params[0]);
+  auto run = [&](Value* index, const Values& carried, const Values& counted) {
     set(body.params[0], Val::uniform(index));
     for (size_t i = 0; i < count; ++i)
       set(body.params[i + 1], varies(body.params[i + 1]) ? Val::vector(carried[i]) : Val::uniform(carried[i]));
-    block(body);
+    for (const Instr& inner : body.instrs)
+      if (counted.empty() || !counters.give(inner, counted)) instruction(inner);
     Values next;
     for (size_t i = 0; i < count; ++i)
       next.push_back(varies(body.params[i + 1]) ? in_lanes(body.yields[i]) : scalar(body.yields[i]));
@@ -181,7 +184,16 @@ void Emitter::serial_for(const Instr& instr) {
   Values results;
   auto* constant_step = llvm::dyn_cast<llvm::ConstantInt>(step);
   if (constant_step && constant_step->isOne()) {
-    results = loop(lo, hi, 1, init, run);
+    Values counted = counters.begin(lo);
+    init.insert(init.end(), counted.begin(), counted.end());
+    const auto own = static_cast<ptrdiff_t>(count);
+    results = loop(lo, hi, 1, init, [&](Value* index, const Values& carried) {
+      const Values state(carried.begin() + own, carried.end());
+      Values next = run(index, carried, state);
+      const Values counts = counters.next(state);
+      next.insert(next.end(), counts.begin(), counts.end());
+      return next;
+    });
   } else {
     // Counted, so that neither the end of the range of i64 nor the sign of the step matters to the loop itself.
     Value *zero = b.getInt64(0), *one = b.getInt64(1);
@@ -193,7 +205,7 @@ void Emitter::serial_for(const Instr& instr) {
     Value* trips = b.CreateSelect(enters, b.CreateAdd(b.CreateUDiv(distance, stride), one), zero);
     init.push_back(lo);
     results = loop(zero, trips, 1, init, [&](Value*, const Values& carried) {
-      Values next = run(carried.back(), carried);
+      Values next = run(carried.back(), carried, {});
       next.push_back(b.CreateAdd(carried.back(), step));
       return next;
     });

@@ -1,4 +1,5 @@
 // Functions, parameters, loads and stores, checks.
+#include "backend/cpu/counters.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/workspace.h"
 #include <fmt/format.h>
@@ -148,10 +149,13 @@ Value* Emitter::local_variable(llvm::Type* type, const char* name) {
 void Emitter::emit_phase(const kir::Phase& phase, const std::string& symbol) {
   begin_function(symbol);
   auto tile_by_tile = [&] {
-    loop(function_->getArg(1), function_->getArg(2), 1, {}, [&](Value* tile, const Values&) -> Values {
+    Counters counters(*this, phase.body, phase.body.params[0]);
+    Value *first = function_->getArg(1), *end = function_->getArg(2);
+    loop(first, end, 1, counters.begin(first), [&](Value* tile, const Values& state) {
       set(phase.body.params[0], Val::uniform(tile));
-      block(phase.body);
-      return {};
+      for (const Instr& instr : phase.body.instrs)
+        if (!counters.give(instr, state)) instruction(instr);
+      return counters.next(state);
     });
   };
   if (!short_rows(phase, tile_by_tile)) tile_by_tile();

@@ -1,6 +1,7 @@
 // Rows of few elements as one line, which vectors run through: the lanes of a vector are in a few neighbouring rows, so
 // the row of each is that of the first and a small number more. What is read of rows and columns is then near, too: one
 // load and a permutation of it.
+#include "backend/cpu/counters.h"
 #include "backend/cpu/emit.h"
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int64_t kLongest = 64;          // divisor of a line
 constexpr unsigned kScale = 16;           // quotients are products with a number of so many bits
-constexpr int64_t kRow = 16, kSparse = 4; // longest rows: of what is near, and where elements are read one by one
+constexpr int64_t kRow = 16, kSparse = 1; // longest rows: of what is near, and where elements are read one by one
 constexpr int kMostInstructions = 60;
 
 // A phase of a tile per row, or per part of a row where it is long: the parts that short rows do not have.
@@ -210,13 +211,14 @@ Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Va
   return b.CreateBitCast(result, vector);
 }
 
-// Emits a phase of which a tile is a row twice: for short rows, as one line, and as `otherwise` emits it. False: it is
-// none.
+// Emits a phase of which a tile is a row three times: for short rows as one line, or a row as one vector, and as
+// `otherwise` emits it. False: it is none.
 bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& otherwise) {
   const std::optional<RowPhase> rows = Matcher(phase, definition_).match();
   if (!rows) return false;
   const Block& body = rows->loop->blocks[0];
-  auto *choose = b.GetInsertBlock(), *line = new_block("line"), *each = new_block("rows"), *exit = new_block("end");
+  auto *choose = b.GetInsertBlock(), *line = new_block("line"), *brief = new_block("brief"), *each = new_block("rows"),
+       *exit = new_block("end");
   b.SetInsertPoint(line);
   Value* length = param_[definition_[rows->length.index]->param];
   Value *begin = b.CreateMul(function_->getArg(1), length), *end = b.CreateMul(function_->getArg(2), length);
@@ -262,12 +264,39 @@ bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& o
   });
   row_length_ = nullptr;
   b.CreateBr(exit);
+  b.SetInsertPoint(brief);
+  Counters counters(*this, phase.body, rows->row);
+  Value *first_row = function_->getArg(1), *end_row = function_->getArg(2);
+  lanes_ = {width};
+  Value* mask = tail_mask(length);
+  lanes_ = {};
+  loop(first_row, end_row, 1, counters.begin(first_row), [&](Value* number, const Values& state) {
+    set(rows->row, Val::uniform(number));
+    set(rows->part, Val::uniform(b.getInt64(0)));
+    for (const Instr& instr : phase.body.instrs) {
+      if (&instr == rows->loop) break;
+      const bool of_tile = !instr.operands.empty() && instr.operands[0] == phase.body.params[0];
+      if (!of_tile && !counters.give(instr, state)) instruction(instr);
+    }
+    lanes_ = {width};
+    lanes_.count = length;
+    lanes_.mask = lanes_.tail = mask;
+    set(body.params[0], Val::line(b.getInt64(0), b.getInt64(1)));
+    block(body);
+    lanes_ = {};
+    return counters.next(state);
+  });
+  b.CreateBr(exit);
   b.SetInsertPoint(each);
   otherwise();
   b.CreateBr(exit);
   b.SetInsertPoint(choose);
   const int64_t longest = scattered_ >= 100 ? 0 : scattered_ > 0 ? kSparse : std::min<int64_t>(kRow, width);
-  b.CreateCondBr(b.CreateICmpSLE(length, b.getInt64(static_cast<uint64_t>(longest))), line, each);
+  auto* more_rows = new_block("longer");
+  auto at_most = [&](int64_t most) { return b.CreateICmpSLE(length, b.getInt64(static_cast<uint64_t>(most))); };
+  b.CreateCondBr(at_most(longest), line, more_rows);
+  b.SetInsertPoint(more_rows);
+  b.CreateCondBr(at_most(width), brief, each);
   b.SetInsertPoint(exit);
   return true;
 }

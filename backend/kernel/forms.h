@@ -5,7 +5,8 @@
 
 namespace tl::kir {
 
-void lower_map(Emitter& emitter, const Layout& layout);
+// `times`: 1 or 0: is there anything to do?
+void lower_map(Emitter& emitter, const Layout& layout, const SizeFormula& times = SizeFormula::constant(1));
 // A map in blocks of its last axis and another one, in so many ways. False: nothing is read across; the kernel is of no
 // use.
 size_t transposed_ways(const Emitter& emitter);

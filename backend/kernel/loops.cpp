@@ -38,7 +38,7 @@ constexpr double kLanes = 16, kUnknownTrips = 64;
 // Follows what depends on the index of a vector loop.
 class Inspector {
 public:
-  explicit Inspector(const Trips& trips) : trips_(trips) {}
+  explicit Inspector(const Trips& trips, bool of_one_turn = false) : trips_(trips), of_one_turn_(of_one_turn) {}
 
   Findings findings;
 
@@ -83,7 +83,8 @@ public:
         for (size_t i = 0; i < 3; ++i)
           findings.nonuniform |= in_vector && varying_.count(instr.operands[i].index);
         varies = in_vector;
-        inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
+        if (in_vector || !of_one_turn_)
+          inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
         break;
       case KOp::Reduce:
       case KOp::ReduceChunk:
@@ -119,6 +120,7 @@ public:
 
 private:
   const Trips& trips_;
+  const bool of_one_turn_;
   std::set<uint32_t> varying_, side_by_side_; // of these: index + something that is the same for all
 };
 
@@ -186,10 +188,12 @@ SizeFormula times(SizeFormula a, const SizeFormula& b) {
   return binary(std::move(a), b, SizeFormula::Op::Mul);
 }
 
-SizeFormula at_least_one(SizeFormula a) {
-  if (auto x = constant_of(a)) return SizeFormula::constant(std::max<int64_t>(1, *x));
-  return binary(std::move(a), SizeFormula::constant(1), SizeFormula::Op::Max);
+SizeFormula at_least(SizeFormula a, const SizeFormula& b) {
+  auto x = constant_of(a), y = constant_of(b);
+  if (x && y) return SizeFormula::constant(std::max(*x, *y));
+  return binary(std::move(a), b, SizeFormula::Op::Max);
 }
+SizeFormula at_least_one(SizeFormula a) { return at_least(std::move(a), SizeFormula::constant(1)); }
 
 SizeFormula minus(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Sub); }
 SizeFormula at_most(SizeFormula a, const SizeFormula& b) { return binary(std::move(a), b, SizeFormula::Op::Min); }
@@ -211,9 +215,9 @@ SizeFormula ceil_div(SizeFormula a, const SizeFormula& b) {
   return binary(std::move(a), b, SizeFormula::Op::CeilDiv);
 }
 
-Findings inspect(const Kernel& kernel) {
+Findings inspect(const Kernel& kernel, bool of_one_turn) {
   const Trips trips(kernel);
-  Inspector inspector(trips);
+  Inspector inspector(trips, of_one_turn);
   for (const Phase& p : kernel.phases)
     inspector.block(p.body, false, 1);
   return inspector.findings;
@@ -295,9 +299,9 @@ void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& bo
 }
 
 void space_phase(Emitter& e, std::span<const ir::Dim> dims, const Layout& layout,
-                 const std::function<void(const Index&)>& body) {
+                 const std::function<void(const Index&)>& body, const SizeFormula& times) {
   const int64_t block = block_of(e.target);
-  phase(e, space_tiles(e, dims, layout, block),
+  phase(e, kir::times(space_tiles(e, dims, layout, block), times),
         [&](ValueId tile) { loop_over_tile(e, tile, dims, layout, block, body); });
   if (e.target == Target::Cpu) return;
   const std::vector<ir::Dim> ordered = loop_order(dims, layout);

@@ -23,7 +23,8 @@ struct Findings {
   bool folds = false;      // there is a loop in a vector loop
   double traffic = 0;      // what loads and stores of one lane take, in vectors of elements that lie side by side
 };
-Findings inspect(const Kernel& kernel);
+// of_one_turn: traffic is that of one turn of the loops around those of vectors.
+Findings inspect(const Kernel& kernel, bool of_one_turn = false);
 bool is_nonuniform(const Block& block, ValueId index); // in lanes of `index`
 
 // The axes in the order of the loops.
@@ -34,9 +35,10 @@ SizeFormula space_tiles(const Emitter& emitter, std::span<const ir::Dim> dims, c
 void loop_over_tile(Emitter& emitter, ValueId tile, std::span<const ir::Dim> dims, const Layout& layout, int64_t block,
                     const std::function<void(const Index&)>& body);
 
-// A phase over a space, an index at a time. A GPU's threads share a tile, its row.
+// A phase over a space, an index at a time. A GPU's threads share a tile, its row. `times`: 1 or 0, as a formula: is
+// there anything to do?
 void space_phase(Emitter& emitter, std::span<const ir::Dim> dims, const Layout& layout,
-                 const std::function<void(const Index&)>& body);
+                 const std::function<void(const Index&)>& body, const SizeFormula& times = SizeFormula::constant(1));
 
 // Builds one phase; `body` gets the tile.
 void phase(Emitter& emitter, SizeFormula tiles, const std::function<void(ValueId)>& body,
@@ -44,6 +46,7 @@ void phase(Emitter& emitter, SizeFormula tiles, const std::function<void(ValueId
 
 SizeFormula times(SizeFormula a, const SizeFormula& b);
 SizeFormula minus(SizeFormula a, const SizeFormula& b);
+SizeFormula at_least(SizeFormula a, const SizeFormula& b);
 SizeFormula at_least_one(SizeFormula a);
 SizeFormula at_most_one(SizeFormula a);
 SizeFormula at_most(SizeFormula a, const SizeFormula& b);

@@ -1,5 +1,6 @@
 #include "backend/kernel/lower.h"
 #include "backend/kernel/forms.h"
+#include "ir/graph/rewrite.h"
 #include "lang/place.h"
 #include "passes/fuse/alias.h"
 #include <fmt/format.h>
@@ -32,6 +33,8 @@ void mark_exclusive(Kernel& kernel, const ir::Function& function, const ir::Node
     kernel.params[node.operands.size() + i].exclusive = apart;
   }
 }
+
+constexpr auto map_form = [](Emitter& e, const Layout& layout) { lower_map(e, layout); };
 
 struct Job {
   const ir::Module& module;
@@ -141,6 +144,41 @@ struct Job {
     return std::nullopt;
   }
 
+  // A map of folds that lie along memory, where its vectors would run across it: lanes are elements of one fold. Short
+  // folds are dear that way, so which one it is may be for the run to decide; nothing: there are no such folds.
+  std::optional<Kernel> folding(const Kernel& map, const Layout& layout) const {
+    constexpr int64_t least = 16; // elements of a fold
+    const Findings found = inspect(map);
+    if (target != Target::Cpu || !layout.vector || !found.folds || !found.gathers) return std::nullopt;
+    std::vector<const ir::Node*> folds;
+    bool fits = true;
+    ir::walk(function, node.regions[0], [&](ir::NodeId id) {
+      const ir::Node& n = function[id];
+      if (n.op == ir::Op::Reduce) folds.push_back(&n);
+      fits = fits && n.op != ir::Op::Contract && n.op != ir::Op::For && n.op != ir::Op::While;
+    });
+    if (!fits || folds.empty()) return std::nullopt;
+    const Layout along{.vector = false};
+    const Kernel only = with_guards(map_form, along);
+    const Findings of_folds = inspect(only, true);
+    if (of_folds.nonuniform || of_folds.traffic >= 0.75 * found.traffic) return std::nullopt;
+    Kernel both = build([&](Emitter& e) {
+      SizeFormula longest = SizeFormula::constant(0);
+      for (const ir::Node* fold : folds) {
+        const std::vector<ir::Dim> dims = e.folded_dims(*fold);
+        fits =
+            fits && std::ranges::none_of(dims, [&](const ir::Dim& d) { return !d.is_constant() && e.inside(d.value); });
+        if (fits) longest = at_least(std::move(longest), e.formula(dims));
+      }
+      const SizeFormula is_short = is_at_most(std::move(longest), least - 1);
+      check_guards(e, true);
+      lower_map(e, layout, is_short); // each way has its phase, and one of them no tiles
+      lower_map(e, along, minus(SizeFormula::constant(1), is_short));
+    });
+    if (!fits) return std::nullopt;
+    return both;
+  }
+
   // Is what is folded one stretch of memory after the other, each longer than the lanes of a sum?
   bool folds_along_memory(const KernelShape& shape) const {
     if (target != Target::Cpu) return false;
@@ -209,8 +247,10 @@ struct Job {
       inner = inner >= 0 && dim.is_constant() ? inner * dim.constant : -1;
     switch (shape.form) {
     case NestForm::Map: {
-      Kernel kernel = best_layout(shape.outer, lower_map);
+      Layout layout;
+      Kernel kernel = best_layout(shape.outer, map_form, layout);
       if (auto blocked = transposed(shape, kernel)) return *blocked;
+      if (auto folds = folding(kernel, layout)) return *folds;
       return kernel;
     }
     case NestForm::Rows:
@@ -226,7 +266,7 @@ struct Job {
     bool done = false;
     Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
     if (done) return kernel;
-    return best_layout(function[node.results[0]].type.dims, lower_map);
+    return best_layout(function[node.results[0]].type.dims, map_form);
   }
 
   Kernel update() const {

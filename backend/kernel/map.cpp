@@ -3,7 +3,7 @@
 
 namespace tl::kir {
 
-void lower_map(Emitter& e, const Layout& layout) {
+void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) {
   const ir::Region& region = e.region();
   std::vector<size_t> all;
   for (size_t i = 0; i < region.yields.size(); ++i)
@@ -24,20 +24,21 @@ void lower_map(Emitter& e, const Layout& layout) {
       for (size_t i = 0; i < concat.operands.size(); ++i) {
         std::vector<ir::Dim> piece = e.type(concat.operands[i]).dims;
         e.concat_piece[id] = i;
-        space_phase(e, piece, layout, [&](Index index) {
+        auto store = [&](Index index) {
           ValueId start = e.b.i64(0);
           for (const ir::Dim& dim : before)
             start = e.b.add(start, e.size(dim));
           index[axis] = e.b.add(index[axis], start);
           store_outputs(e, all, index);
-        });
+        };
+        space_phase(e, piece, layout, store, times);
         before.push_back(piece[axis]);
       }
       e.concat_piece.clear();
       return;
     }
   }
-  space_phase(e, dims, layout, [&](const Index& index) { store_outputs(e, all, index); });
+  space_phase(e, dims, layout, [&](const Index& index) { store_outputs(e, all, index); }, times);
 }
 
 } // namespace tl::kir
