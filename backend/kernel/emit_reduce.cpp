@@ -2,6 +2,13 @@
 #include "backend/kernel/loops.h"
 
 namespace tl::kir {
+
+static bool has_fold(const Block& block) {
+  return std::ranges::any_of(block.instrs, [](const Instr& instr) {
+    return instr.op == KOp::Reduce || instr.op == KOp::ReduceChunk || std::ranges::any_of(instr.blocks, has_fold);
+  });
+}
+
 // One workspace of a chunk per reduction that is open at a time would do; they are few, so each gets its own.
 uint32_t Emitter::take_staging(DType dtype) {
   return add_workspace(ParamKind::Local, dtype, SizeFormula::constant(kSumChunk), "chunk");
@@ -23,7 +30,7 @@ std::optional<Block> Emitter::folded_block(const ir::Node& n, const Index& kept,
   std::vector<ValueId> yields = elements(k);
   Block block = b.close(std::move(yields));
   if (!lanes) return block;
-  const bool serial = is_nonuniform(block, k);
+  const bool serial = is_nonuniform(block, k) || (one_by_one && has_fold(block));
   if (!serial && !folds_stretches(n)) return block;
   if (!chunk) return std::nullopt;
 

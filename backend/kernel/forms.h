@@ -11,7 +11,9 @@ void lower_map(Emitter& emitter, const Layout& layout, const SizeFormula& times 
 // use.
 size_t transposed_ways(const Emitter& emitter);
 bool lower_transposed(Emitter& emitter, size_t way);
-void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout); // layout.split: of the inner axes
+// layout.split: of the inner axes. `times` as above.
+void lower_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout,
+                const SizeFormula& times = SizeFormula::constant(1));
 // Rows of at most so many elements, side by side in vectors; with `others` longer ones, too, as lower_rows has them.
 void lower_short_rows(Emitter& emitter, const KernelShape& shape, const Layout& layout, int64_t most, bool others);
 void lower_chunked(Emitter& emitter, const KernelShape& shape, const Layout& layout); // Columns, and full reductions

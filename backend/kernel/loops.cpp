@@ -1,4 +1,5 @@
 #include "backend/kernel/loops.h"
+#include "lang/save_and_restore.h"
 #include <cmath>
 #include <set>
 
@@ -49,6 +50,7 @@ public:
 
   // `times`: how often the block runs in each lane of the vector loop around it.
   void block(const Block& b, bool in_vector, double times) {
+    const SaveAndRestore depth(depth_, depth_ + 1);
     for (const Instr& instr : b.instrs) {
       bool varies = false;
       for (ValueId v : instr.operands)
@@ -83,7 +85,7 @@ public:
         for (size_t i = 0; i < 3; ++i)
           findings.nonuniform |= in_vector && varying_.count(instr.operands[i].index);
         varies = in_vector;
-        if (in_vector || !of_one_turn_)
+        if (depth_ > 1 || !of_one_turn_)
           inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
         break;
       case KOp::Reduce:
@@ -121,6 +123,7 @@ public:
 private:
   const Trips& trips_;
   const bool of_one_turn_;
+  int depth_ = 0;                             // blocks around
   std::set<uint32_t> varying_, side_by_side_; // of these: index + something that is the same for all
 };
 

@@ -11,6 +11,7 @@ constexpr int64_t block_of(Target target) { return target == Target::Cpu ? 16384
 struct Layout {
   size_t split = 0;                // axes before it are rows (decomposed once per row), the others are one linear loop
   bool vector = true;              // the linear loop is a Vector loop
+  bool one_by_one = false;         // Map: Emitter::one_by_one
   bool flat = false;               // Columns: are few of them folded as one stretch of memory?
   std::optional<size_t> last = {}; // the axis that is the innermost, if it is not the last: the others keep their order
 };

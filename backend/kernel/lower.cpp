@@ -144,39 +144,67 @@ struct Job {
     return std::nullopt;
   }
 
-  // A map of folds that lie along memory, where its vectors would run across it: lanes are elements of one fold. Short
+  // A nest of folds that lie along memory, where its vectors would run across it: lanes are elements of one fold. Short
   // folds are dear that way, so which one it is may be for the run to decide; nothing: there are no such folds.
-  std::optional<Kernel> folding(const Kernel& map, const Layout& layout) const {
-    constexpr int64_t least = 16; // elements of a fold
-    const Findings found = inspect(map);
+  template <class Form> std::optional<Kernel> folding(const Kernel& across, const Layout& layout, Form form) const {
+    constexpr int64_t least = 16, least_one_by_one = 32; // elements of a fold
+    const Findings found = inspect(across);
     if (target != Target::Cpu || !layout.vector || !found.folds || !found.gathers) return std::nullopt;
-    std::vector<const ir::Node*> folds;
+    std::vector<const ir::Node*> folds, inner; // all; those that are no folds of folds
     bool fits = true;
     ir::walk(function, node.regions[0], [&](ir::NodeId id) {
       const ir::Node& n = function[id];
       if (n.op == ir::Op::Reduce) folds.push_back(&n);
+      if (n.op == ir::Op::Reduce && !folds_folds(n)) inner.push_back(&n);
       fits = fits && n.op != ir::Op::Contract && n.op != ir::Op::For && n.op != ir::Op::While;
     });
     if (!fits || folds.empty()) return std::nullopt;
-    const Layout along{.vector = false};
-    const Kernel only = with_guards(map_form, along);
-    const Findings of_folds = inspect(only, true);
-    if (of_folds.nonuniform || of_folds.traffic >= 0.75 * found.traffic) return std::nullopt;
+    std::optional<Layout> along;
+    for (bool one_by_one : {false, true}) {
+      if (one_by_one && inner.size() == folds.size()) break;
+      const Layout other{.vector = false, .one_by_one = one_by_one};
+      const Kernel only =
+          with_guards([&](Emitter& e, const Layout& l) { form(e, l, SizeFormula::constant(1)); }, other);
+      const Findings of_other = inspect(only, true);
+      // Folds that come one after the other are counted in loops of unknown length, but then nothing may lie apart.
+      if (of_other.nonuniform || (one_by_one ? of_other.gathers : of_other.traffic >= 0.75 * found.traffic)) continue;
+      along = other;
+      break;
+    }
+    if (!along) return std::nullopt;
     Kernel both = build([&](Emitter& e) {
       SizeFormula longest = SizeFormula::constant(0);
-      for (const ir::Node* fold : folds) {
+      for (const ir::Node* fold : along->one_by_one ? inner : folds) {
         const std::vector<ir::Dim> dims = e.folded_dims(*fold);
-        fits =
-            fits && std::ranges::none_of(dims, [&](const ir::Dim& d) { return !d.is_constant() && e.inside(d.value); });
+        auto is_inside = [&](const ir::Dim& d) { return !d.is_constant() && e.inside(d.value); };
+        fits = fits && std::ranges::none_of(dims, is_inside);
         if (fits) longest = at_least(std::move(longest), e.formula(dims));
       }
-      const SizeFormula is_short = is_at_most(std::move(longest), least - 1);
+      const SizeFormula is_short = is_at_most(std::move(longest), (along->one_by_one ? least_one_by_one : least) - 1);
       check_guards(e, true);
-      lower_map(e, layout, is_short); // each way has its phase, and one of them no tiles
-      lower_map(e, along, minus(SizeFormula::constant(1), is_short));
+      form(e, layout, is_short); // each way has its phase, and one of them no tiles
+      form(e, *along, minus(SizeFormula::constant(1), is_short));
     });
     if (!fits) return std::nullopt;
     return both;
+  }
+  // Is there a fold in what it folds?
+  bool folds_folds(const ir::Node& reduce) const {
+    std::set<ir::NodeId> here, seen;
+    ir::walk(function, node.regions[0], [&](ir::NodeId id) { here.insert(id); });
+    std::vector<ir::ValueId> left = reduce.operands;
+    while (!left.empty()) {
+      const ir::NodeId id = function[left.back()].producer;
+      left.pop_back();
+      if (!here.contains(id) || !seen.insert(id).second) continue;
+      const ir::Node& n = function[id];
+      bool found = n.op == ir::Op::Reduce;
+      for (const ir::Region& region : n.regions)
+        ir::walk(function, region, [&](ir::NodeId inner) { found = found || function[inner].op == ir::Op::Reduce; });
+      if (found) return true;
+      left.insert(left.end(), n.operands.begin(), n.operands.end());
+    }
+    return false;
   }
 
   // Is what is folded one stretch of memory after the other, each longer than the lanes of a sum?
@@ -227,6 +255,10 @@ struct Job {
     Layout layout;
     Kernel kernel =
         best_layout(shape.inner, [&](Emitter& e, const Layout& chosen) { lower_rows(e, shape, chosen); }, layout);
+    auto form = [&](Emitter& e, const Layout& chosen, const SizeFormula& times) {
+      lower_rows(e, shape, chosen, times);
+    };
+    if (auto folds = folding(kernel, layout, form)) return *folds;
     const int64_t most = longest_short_row(shape, inner);
     const bool single = std::ranges::all_of(shape.outer, [](const ir::Dim& dim) { return dim == ir::Dim::of(1); });
     if (target != Target::Cpu || single || !layout.vector || inner > most) return kernel;
@@ -250,7 +282,7 @@ struct Job {
       Layout layout;
       Kernel kernel = best_layout(shape.outer, map_form, layout);
       if (auto blocked = transposed(shape, kernel)) return *blocked;
-      if (auto folds = folding(kernel, layout)) return *folds;
+      if (auto folds = folding(kernel, layout, lower_map)) return *folds;
       return kernel;
     }
     case NestForm::Rows:

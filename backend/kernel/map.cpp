@@ -1,9 +1,11 @@
 // Elementwise kernels and maps: every output at one index, in one loop nest.
 #include "backend/kernel/forms.h"
+#include "lang/save_and_restore.h"
 
 namespace tl::kir {
 
 void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) {
+  const SaveAndRestore one_by_one(e.one_by_one, layout.one_by_one);
   const ir::Region& region = e.region();
   std::vector<size_t> all;
   for (size_t i = 0; i < region.yields.size(); ++i)

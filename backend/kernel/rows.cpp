@@ -5,6 +5,7 @@
 // and read by more than one pass is kept: in the row of an output of its type where that is safe, else in a row of
 // workspace.
 #include "backend/kernel/forms.h"
+#include "lang/save_and_restore.h"
 #include <set>
 
 namespace tl::kir {
@@ -295,7 +296,10 @@ private:
 
 } // namespace
 
-void lower_rows(Emitter& e, const KernelShape& shape, const Layout& layout) { Rows(e, shape, layout).run(); }
+void lower_rows(Emitter& e, const KernelShape& shape, const Layout& layout, const SizeFormula& times) {
+  const SaveAndRestore one_by_one(e.one_by_one, layout.one_by_one);
+  Rows(e, shape, layout).run(times);
+}
 
 void lower_short_rows(Emitter& e, const KernelShape& shape, const Layout& layout, int64_t most, bool others) {
   const SizeFormula is_short = others ? is_at_most(e.formula(shape.inner), most) : SizeFormula::constant(1);

@@ -65,7 +65,7 @@ Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
   }
   bind_all(e.binds);
   for (const IndexRange& range : ranges)
-    extents.push_back(axis(range));
+    extents.push_back(axis(range.extent, range.index->span));
   extents[0] = checked(extents[0], e.checks);
   for (tl::Type& element : elements)
     element.shape.erase(element.shape.begin(), element.shape.begin() + static_cast<long>(ranges.size()));
@@ -73,17 +73,19 @@ Leaves FunctionLowerer::tensor_comprehension(const typed::Expr& e) {
 }
 
 // How many numbers an index takes, which are an axis.
-Dim FunctionLowerer::axis(const IndexRange& range) {
-  const Dim count = dim(range.extent);
-  if (count.is_constant() || shared_.atoms.range_of(range.extent).second <= kLongestAxis) return count;
+Dim FunctionLowerer::axis(const Size& extent, Span span) {
+  const Dim count = dim(extent);
+  if (count.is_constant() || shared_.atoms.range_of(extent).second <= kLongestAxis || axes_.contains(count.value))
+    return count;
   // Of a distance that is no i64, what is left after wrapping is negative.
   const ValueId most = i64(kLongestAxis);
   ValueId fine =
       scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {count.value, i64(0)}), scalar(ScalarOp::Le, {count.value, most})});
-  uint32_t s = site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one",
-                    range.index->span);
-  ValueId checked = guard(count.value, fine, s, {most}, range.index->span);
-  scopes_.back().sizes[range.extent] = checked;
+  uint32_t s =
+      site("SizeOverflow", "a range of this length is no axis: there are at most {0} elements along one", span);
+  ValueId checked = guard(count.value, fine, s, {most}, span);
+  scopes_.back().sizes[extent] = checked;
+  axes_.insert(checked);
   return Dim::of(checked);
 }
 
@@ -148,7 +150,7 @@ FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>
       bind_all(range.index->binds);
   std::vector<Dim> extents;
   for (const IndexRange& range : now)
-    extents.push_back(axis(range));
+    extents.push_back(axis(range.extent, range.index->span));
   extents[0] =
       checked(extents[0], from == 0 ? std::vector<typed::SizeCheck>(e.checks) : std::vector<typed::SizeCheck>());
   return {now, extents};
@@ -288,6 +290,9 @@ Leaves FunctionLowerer::filtered(const typed::Expr& e, const std::vector<tl::Typ
 
 Leaves FunctionLowerer::map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
                             const std::vector<tl::Type>& elements, const Rest& body, LocId at) {
+  for (const tl::Type& element : elements) // what is the same for all elements is checked once
+    for (const Size& size : element.shape)
+      if (knows(size)) axis(size, ranges[0].index->span);
   Snapshot before = snapshot();
   Env env = env_;
   auto mark = static_cast<uint32_t>(f_.values.size());

@@ -400,7 +400,7 @@ private:
   // ---- comprehensions.cpp ------------------------------------------------------------------------------------
   Leaves comprehension(const typed::Expr& e);
   void bind_index(const IndexRange& range, ValueId position);
-  Dim axis(const IndexRange& range);
+  Dim axis(const Size& extent, Span span);
   Leaves tensor_comprehension(const typed::Expr& e);
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
@@ -529,6 +529,7 @@ private:
   std::vector<Scope> scopes_;
   Span at_;                            // the expression that is being lowered
   std::map<uint32_t, size_t> hoisted_; // values that were put into an outer scope: into which
+  std::set<ValueId> axes_;             // numbers that were checked to be lengths of axes
   Env env_;
   std::vector<Callee> callees_;
   std::vector<MapFrame> frames_;

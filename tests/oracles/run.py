@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 from oracle import Oracle  # noqa: E402 (after the line above)
 
 SUBJECTS = ["extremes", "orders", "layouts", "short_rows", "sorting", "card_sorting", "functions", "slopes", "complex_numbers", "contractions", "convolutions", "linalg", "products",
-            "turns", "batches", "tables", "tasks", "examples", "plots", "pieces", "names", "arguments"]
+            "turns", "batches", "rows", "tables", "tasks", "examples", "plots", "pieces", "names", "arguments"]
 WITHOUT_NUMPY = ["extremes", "tables", "plots", "names", "arguments"]
 COMPILERS = ["c++", "g++", "clang++"]  # one of them compiles the kernels of emulated cards
 
