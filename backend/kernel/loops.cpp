@@ -1,5 +1,4 @@
 #include "backend/kernel/loops.h"
-#include "lang/save_and_restore.h"
 #include <cmath>
 #include <set>
 
@@ -39,7 +38,7 @@ constexpr double kLanes = 16, kUnknownTrips = 64;
 // Follows what depends on the index of a vector loop.
 class Inspector {
 public:
-  explicit Inspector(const Trips& trips, bool of_one_turn = false) : trips_(trips), of_one_turn_(of_one_turn) {}
+  explicit Inspector(const Trips& trips) : trips_(trips) {}
 
   Findings findings;
 
@@ -50,7 +49,6 @@ public:
 
   // `times`: how often the block runs in each lane of the vector loop around it.
   void block(const Block& b, bool in_vector, double times) {
-    const SaveAndRestore depth(depth_, depth_ + 1);
     for (const Instr& instr : b.instrs) {
       bool varies = false;
       for (ValueId v : instr.operands)
@@ -85,8 +83,7 @@ public:
         for (size_t i = 0; i < 3; ++i)
           findings.nonuniform |= in_vector && varying_.count(instr.operands[i].index);
         varies = in_vector;
-        if (depth_ > 1 || !of_one_turn_)
-          inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
+        inner *= trips_.between(instr.operands[0], instr.operands[1]).value_or(kUnknownTrips);
         break;
       case KOp::Reduce:
       case KOp::ReduceChunk:
@@ -122,8 +119,6 @@ public:
 
 private:
   const Trips& trips_;
-  const bool of_one_turn_;
-  int depth_ = 0;                             // blocks around
   std::set<uint32_t> varying_, side_by_side_; // of these: index + something that is the same for all
 };
 
@@ -218,9 +213,9 @@ SizeFormula ceil_div(SizeFormula a, const SizeFormula& b) {
   return binary(std::move(a), b, SizeFormula::Op::CeilDiv);
 }
 
-Findings inspect(const Kernel& kernel, bool of_one_turn) {
+Findings inspect(const Kernel& kernel) {
   const Trips trips(kernel);
-  Inspector inspector(trips, of_one_turn);
+  Inspector inspector(trips);
   for (const Phase& p : kernel.phases)
     inspector.block(p.body, false, 1);
   return inspector.findings;
@@ -303,7 +298,7 @@ void phase(Emitter& e, SizeFormula tiles, const std::function<void(ValueId)>& bo
 
 void space_phase(Emitter& e, std::span<const ir::Dim> dims, const Layout& layout,
                  const std::function<void(const Index&)>& body, const SizeFormula& times) {
-  const int64_t block = block_of(e.target);
+  const int64_t block = layout.block > 0 ? layout.block : block_of(e.target);
   phase(e, kir::times(space_tiles(e, dims, layout, block), times),
         [&](ValueId tile) { loop_over_tile(e, tile, dims, layout, block, body); });
   if (e.target == Target::Cpu) return;

@@ -11,6 +11,7 @@ constexpr int64_t block_of(Target target) { return target == Target::Cpu ? 16384
 struct Layout {
   size_t split = 0;                // axes before it are rows (decomposed once per row), the others are one linear loop
   bool vector = true;              // the linear loop is a Vector loop
+  int64_t block = 0;               // elements of a tile; 0: block_of
   bool one_by_one = false;         // Map: Emitter::one_by_one
   bool flat = false;               // Columns: are few of them folded as one stretch of memory?
   std::optional<size_t> last = {}; // the axis that is the innermost, if it is not the last: the others keep their order
@@ -24,8 +25,7 @@ struct Findings {
   bool folds = false;      // there is a loop in a vector loop
   double traffic = 0;      // what loads and stores of one lane take, in vectors of elements that lie side by side
 };
-// of_one_turn: traffic is that of one turn of the loops around those of vectors.
-Findings inspect(const Kernel& kernel, bool of_one_turn = false);
+Findings inspect(const Kernel& kernel);
 bool is_nonuniform(const Block& block, ValueId index); // in lanes of `index`
 
 // The axes in the order of the loops.

@@ -144,9 +144,20 @@ struct Job {
     return std::nullopt;
   }
 
+  // Elements that are loops are work enough for a task when they are few.
+  Kernel map(const std::vector<ir::Dim>& dims, Layout& layout) const {
+    constexpr int64_t few = 256;
+    Kernel kernel = best_layout(dims, map_form, layout);
+    if (target != Target::Cpu || !inspect(kernel).folds) return kernel;
+    layout.block = few;
+    return with_guards(map_form, layout);
+  }
+
   // A nest of folds that lie along memory, where its vectors would run across it: lanes are elements of one fold. Short
   // folds are dear that way, so which one it is may be for the run to decide; nothing: there are no such folds.
-  template <class Form> std::optional<Kernel> folding(const Kernel& across, const Layout& layout, Form form) const {
+  // `split`: of the loops that go from fold to fold.
+  template <class Form>
+  std::optional<Kernel> folding(const Kernel& across, const Layout& layout, size_t split, Form form) const {
     constexpr int64_t least = 16, least_one_by_one = 32; // elements of a fold
     const Findings found = inspect(across);
     if (target != Target::Cpu || !layout.vector || !found.folds || !found.gathers) return std::nullopt;
@@ -162,10 +173,10 @@ struct Job {
     std::optional<Layout> along;
     for (bool one_by_one : {false, true}) {
       if (one_by_one && inner.size() == folds.size()) break;
-      const Layout other{.vector = false, .one_by_one = one_by_one};
+      const Layout other{.split = split, .vector = false, .one_by_one = one_by_one};
       const Kernel only =
           with_guards([&](Emitter& e, const Layout& l) { form(e, l, SizeFormula::constant(1)); }, other);
-      const Findings of_other = inspect(only, true);
+      const Findings of_other = inspect(only);
       // Folds that come one after the other are counted in loops of unknown length, but then nothing may lie apart.
       if (of_other.nonuniform || (one_by_one ? of_other.gathers : of_other.traffic >= 0.75 * found.traffic)) continue;
       along = other;
@@ -258,7 +269,7 @@ struct Job {
     auto form = [&](Emitter& e, const Layout& chosen, const SizeFormula& times) {
       lower_rows(e, shape, chosen, times);
     };
-    if (auto folds = folding(kernel, layout, form)) return *folds;
+    if (auto folds = folding(kernel, layout, 0, form)) return *folds;
     const int64_t most = longest_short_row(shape, inner);
     const bool single = std::ranges::all_of(shape.outer, [](const ir::Dim& dim) { return dim == ir::Dim::of(1); });
     if (target != Target::Cpu || single || !layout.vector || inner > most) return kernel;
@@ -280,9 +291,9 @@ struct Job {
     switch (shape.form) {
     case NestForm::Map: {
       Layout layout;
-      Kernel kernel = best_layout(shape.outer, map_form, layout);
+      Kernel kernel = map(shape.outer, layout);
       if (auto blocked = transposed(shape, kernel)) return *blocked;
-      if (auto folds = folding(kernel, layout, lower_map)) return *folds;
+      if (auto folds = folding(kernel, layout, shape.outer.size(), lower_map)) return *folds;
       return kernel;
     }
     case NestForm::Rows:
@@ -298,7 +309,8 @@ struct Job {
     bool done = false;
     Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
     if (done) return kernel;
-    return best_layout(function[node.results[0]].type.dims, map_form);
+    Layout layout;
+    return map(function[node.results[0]].type.dims, layout);
   }
 
   Kernel update() const {
