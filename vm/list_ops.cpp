@@ -162,22 +162,24 @@ void Interpreter::list_get(const Instruction& i) {
   FailureRef failure;
   const List* list = list_at(i, 0, failure);
   int64_t at = number_at(i, 1, failure);
-  size_t width = i.out.size() - i.ints.size() / 2;
-  std::vector<Value> values;
-  values.reserve(i.out.size());
+  const size_t width = i.out.size() - i.ints.size() / 2;
   if (failure) {
+    std::vector<Value> values;
     for (size_t k = 0; k < i.out.size(); ++k)
       values.push_back(poisoned(i.outputs.at(k), failure));
     return give_results(i, std::move(values));
   }
   if (!list || at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
-  for (size_t k = 0; k < width; ++k)
-    values.push_back(list->values[static_cast<size_t>(at) * list->width + k]);
+  const Value held = in(i, 0); // its slot may be a result's
+  const Value* element = &held.list->values[static_cast<size_t>(at) * list->width];
+  give_away(i);
   for (size_t k = 0; k < i.ints.size(); k += 2) {
-    const Value& leaf = values.at(static_cast<size_t>(i.ints[k]));
-    values.push_back(Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
+    const Value& leaf = element[i.ints[k]];
+    set(i.out[width + k / 2],
+        Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
   }
-  give_results(i, std::move(values));
+  for (size_t k = 0; k < width; ++k)
+    set(i.out[k], element[k]);
 }
 
 void Interpreter::list_join(const Instruction& i) {

@@ -7,6 +7,8 @@
 
 namespace tl {
 
+constexpr size_t kBriefText = 64 << 10; // bytes that take microseconds
+
 Value Interpreter::text_value(std::string text) {
   Node* node = engine_.nodes.create();
   node->text = std::move(text);
@@ -25,44 +27,122 @@ const TextIndex* Interpreter::index_of(const Node& text) {
   return &place.index.emplace(text.text);
 }
 
-// What is asked of texts that are there is answered here: as an operation it would take many times as long. What fails
-// goes the way of all.
+static bool is_known(const Value& text) {
+  return text.kind == Value::Kind::Str && text.node->done() && !text.node->failure;
+}
+
+// As an operation it would take many times as long, unless the texts are long. What fails goes the way of all.
 bool Interpreter::text_here(const Instruction& i) {
   const auto op = static_cast<TextOp>(i.index);
-  if (op != TextOp::Length && op != TextOp::At && op != TextOp::Slice && op != TextOp::Compare) return false;
-  std::vector<TextInput> given;
-  given.reserve(i.in.size());
+  const OutputDesc& desc = i.outputs.at(0);
+  if (op == TextOp::Bytes || op == TextOp::Pack) return false;
+  given_.clear();
   const Node* first = nullptr;
+  size_t bytes = 0;
   for (size_t k = 0; k < i.in.size(); ++k) {
     const Value& value = in(i, k);
     if (value.failure) return false;
     if (value.kind == Value::Kind::Scalar) {
-      given.emplace_back(value.scalar.as<int64_t>());
-    } else if (value.kind == Value::Kind::Str && value.node->done() && !value.node->failure) {
-      given.emplace_back(std::string_view(value.node->text));
+      const auto number = value.scalar.as<int64_t>();
+      given_.emplace_back(number);
+      if (op == TextOp::Repeat && number > 0 && __builtin_mul_overflow(bytes, static_cast<size_t>(number), &bytes))
+        return false;
+    } else if (value.kind == Value::Kind::List) {
+      std::vector<std::string_view> texts;
+      if (value.list) texts.reserve(value.list->values.size());
+      for (const Value& element : value.list ? std::span<const Value>(value.list->values) : std::span<const Value>()) {
+        if (!is_known(element)) return false;
+        texts.emplace_back(element.node->text);
+      }
+      given_.emplace_back(std::move(texts));
+    } else if (is_known(value)) {
+      given_.emplace_back(std::string_view(value.node->text));
+      bytes += value.node->text.size();
       if (k == 0) first = value.node;
     } else {
       return false;
     }
   }
-  TextOutput result;
+  const bool is_asked = op == TextOp::Length || op == TextOp::At || op == TextOp::Slice;
+  if (desc.kind == OutputDesc::Kind::Str && !is_asked && bytes > kBriefText) return false;
+  Value made;
   try {
-    result = eval_text(op, i.dtype, given, i.ints, op == TextOp::Compare || !first ? nullptr : index_of(*first));
+    TextOutput result = eval_text(op, i.dtype, given_, i.ints, is_asked && first ? index_of(*first) : nullptr);
+    if (const auto* scalar = std::get_if<Scalar>(&result))
+      made = Value::of_scalar(desc.dtype, *scalar);
+    else if (auto* text = std::get_if<std::string>(&result))
+      made = text_value(std::move(*text));
+    else
+      made = text_list(std::get<std::vector<std::string>>(std::move(result)));
   } catch (const IoError&) {
     return false;
   }
-  Value made;
-  if (const auto* scalar = std::get_if<Scalar>(&result))
-    made = Value::of_scalar(i.outputs.at(0).dtype, *scalar);
-  else
-    made = text_value(std::get<std::string>(std::move(result)));
+  give_away(i);
+  set(i.out[0], std::move(made));
+  return true;
+}
+
+Value Interpreter::text_list(std::vector<std::string> texts) {
+  auto* list = new List;
+  Value result = Value::of_list(list);
+  list->values.reserve(texts.size());
+  for (std::string& text : texts)
+    list->values.push_back(text_value(std::move(text)));
+  return result;
+}
+
+bool Interpreter::can_grow(const Instruction& i) {
+  if (i.in.empty() || !i.in[0].last_use) return false;
+  const Value& text = in(i, 0);
+  if (text.kind != Value::Kind::Str || text.node->handles != 1) return false;
+  for (size_t k = 1; k < i.in.size(); ++k)
+    if (in(i, k).node == text.node) return false;
+  return true;
+}
+
+bool Interpreter::format_here(const Instruction& i) {
+  const FormatTemplate& format = program_.formats.at(i.index);
+  if (format.specs.size() != i.in.size()) malformed("a format with other holes than operands");
+  size_t bytes = 0;
+  for (size_t k = 0; k < i.in.size(); ++k) {
+    const Value& value = in(i, k);
+    if (value.failure || (value.kind != Value::Kind::Scalar && !is_known(value))) return false;
+    if (value.node) bytes += value.node->text.size();
+  }
+  // Nobody reads it: no operation has it, for the handles together are its only reference.
+  Node* grows = can_grow(i) && starts_with_first(format) ? in(i, 0).node : nullptr;
+  if (grows && grows->refs.load(std::memory_order_acquire) != 1) grows = nullptr;
+  if (grows) bytes -= grows->text.size();
+  if (bytes > kBriefText) return false;
+  std::string own;
+  std::string& text = grows ? grows->text : own;
+  const size_t before = text.size();
+  try {
+    for (size_t k = grows ? 1 : 0; k < i.in.size(); ++k) {
+      text += format.literals[k];
+      const Value& value = in(i, k);
+      if (value.kind == Value::Kind::Scalar)
+        text += format_scalar(value.dtype, value.scalar, format.specs[k]);
+      else if (format.specs[k].empty())
+        text += value.node->text;
+      else
+        text += format_string(value.node->text, format.specs[k]);
+    }
+    text += format.literals.back();
+  } catch (const std::exception&) {
+    text.resize(before);
+    return false;
+  }
+  Value made = grows ? std::move(in(i, 0)) : text_value(std::move(own));
+  if (grows)
+    for (IndexedText& known : indexed_texts_)
+      if (known.node == grows && known.generation == grows->generation) known.index->grow(grows->text);
   give_away(i);
   set(i.out[0], std::move(made));
   return true;
 }
 
 void Interpreter::text(const Instruction& i) {
-  if (text_here(i)) return;
   auto op = static_cast<TextOp>(i.index);
   const OutputDesc& desc = i.outputs.at(0);
   FailureRef failure;
@@ -157,10 +237,7 @@ void Interpreter::text(const Instruction& i) {
   } else if (const auto* scalar = std::get_if<Scalar>(&result)) {
     values.push_back(Value::of_scalar(desc.dtype, *scalar));
   } else if (auto* texts = std::get_if<std::vector<std::string>>(&result)) {
-    auto* list = new List;
-    for (std::string& text : *texts)
-      list->values.push_back(text_value(std::move(text)));
-    values.push_back(Value::of_list(list));
+    values.push_back(text_list(std::move(*texts)));
   } else { // bytes
     const auto& bytes = std::get<std::string>(result);
     HostTensor x = HostTensor::make(DType::U8, {static_cast<int64_t>(bytes.size())});

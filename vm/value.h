@@ -139,23 +139,29 @@ struct Node {
   }
 };
 
-// Sizes; no allocation up to rank 6.
+// Sizes; of rank 0, as numbers and texts have, a null pointer. Copies share them. Issuing thread only.
 class Dims {
 public:
-  void clear() {
-    rank_ = 0;
-    large_.clear();
+  Dims() = default;
+  Dims(const Dims& other) : sizes_(other.sizes_) {
+    if (sizes_) ++sizes_->users;
   }
+  Dims(Dims&& other) noexcept : sizes_(std::exchange(other.sizes_, nullptr)) {}
+  Dims& operator=(Dims other) noexcept {
+    std::swap(sizes_, other.sizes_);
+    return *this;
+  }
+  ~Dims() {
+    if (sizes_) leave();
+  }
+  void clear() { *this = Dims(); }
   void push_back(int64_t size) {
-    if (rank_ < kInline)
-      small_[rank_] = size;
-    else {
-      if (rank_ == kInline) large_.assign(small_, small_ + kInline);
-      large_.push_back(size);
-    }
-    ++rank_;
+    if (!sizes_ || sizes_->users > 1 || sizes_->rank == sizes_->room) make_own();
+    sizes_->data()[sizes_->rank++] = size;
   }
-  std::span<const int64_t> view() const { return {rank_ <= kInline ? small_ : large_.data(), rank_}; }
+  std::span<const int64_t> view() const {
+    return sizes_ ? std::span<const int64_t>(sizes_->data(), sizes_->rank) : std::span<const int64_t>();
+  }
   // Number of elements, or nothing if a size is none that an axis may have, or the product overflows.
   std::optional<int64_t> count() const {
     int64_t n = 1;
@@ -171,10 +177,14 @@ public:
   }
 
 private:
-  static constexpr size_t kInline = 6;
-  size_t rank_ = 0;
-  int64_t small_[kInline] = {};
-  std::vector<int64_t> large_;
+  struct Sizes { // and behind it `room` sizes
+    size_t users = 1;
+    uint32_t rank = 0, room = 0;
+    int64_t* data() { return reinterpret_cast<int64_t*>(this + 1); }
+  };
+  void leave(); // one user less
+  void make_own();
+  Sizes* sizes_ = nullptr;
 };
 
 class NodePool;
@@ -189,23 +199,26 @@ struct Value {
   Scalar scalar;              // Scalar
   FailureRef failure;         // Scalar, List: poisoned
   Node* node = nullptr;       // Tensor, Str
+  List* list = nullptr;       // List; null: of no elements, or poisoned
   int64_t offset = 0;         // Tensor: bytes from node->data
   Dims dims;                  // Tensor
   NodePool* pool = nullptr;
-  List* list = nullptr; // List; null: of no elements, or poisoned
 
   Value() = default;
-  Value(const Value& other);
-  Value(Value&& other) noexcept;
+  inline Value(const Value& other);
+  Value(Value&& other) noexcept
+      : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), device(other.device), scalar(other.scalar),
+        failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)),
+        list(std::exchange(other.list, nullptr)), offset(other.offset), dims(std::move(other.dims)), pool(other.pool) {}
   Value& operator=(const Value& other) {
-    if (is_number() && other.is_number())
+    if (holds_nothing() && other.holds_nothing())
       take_number(other);
     else
       assign(other);
     return *this;
   }
   Value& operator=(Value&& other) noexcept {
-    if (is_number() && other.is_number()) {
+    if (holds_nothing() && other.holds_nothing()) {
       take_number(other);
       other.kind = Kind::Empty;
     } else {
@@ -213,9 +226,11 @@ struct Value {
     }
     return *this;
   }
-  ~Value() { reset(); }
+  ~Value() {
+    if (!holds_nothing()) release();
+  }
   void reset() {
-    if (!is_number()) release();
+    if (!holds_nothing()) release();
     kind = Kind::Empty;
   }
 
@@ -227,11 +242,20 @@ struct Value {
     return v;
   }
   static Value of_list(List* list); // a new handle on a list
+  // A number that is not poisoned.
+  bool is_plain_number() const { return kind == Kind::Scalar && !failure; }
+  // Such a number, or nothing: it may be written over.
+  bool holds_nothing() const { return kind <= Kind::Scalar && !failure; }
+  void become(DType type, Scalar number) { // of what holds nothing
+    kind = Kind::Scalar;
+    dtype = type;
+    device = kNoDevice;
+    scalar = number;
+  }
   // A new handle on a node.
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
 
 private:
-  bool is_number() const { return !node && !list && !failure; } // or nothing: it holds what need not be released
   void take_number(const Value& other) {
     kind = other.kind;
     dtype = other.dtype;
@@ -276,8 +300,15 @@ struct List {
   uint32_t handles = 0;
   size_t width = 1;
   ValueQueue values;
-  size_t length() const { return values.size() / width; }
+  size_t length() const { return width == 1 ? values.size() : values.size() / width; }
 };
+
+inline Value::Value(const Value& other)
+    : kind(other.kind), dtype(other.dtype), device(other.device), scalar(other.scalar), failure(other.failure),
+      node(other.node), list(other.list), offset(other.offset), dims(other.dims), pool(other.pool) {
+  if (node) ++node->handles;
+  if (list) ++list->handles;
+}
 
 // Makes and recycles nodes. Made and retained by the issuing thread, released by any.
 class NodePool {

@@ -127,6 +127,7 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     if (program_.entry >= program_.functions.size()) malformed("there is no entry function");
     Frame& frame = frames_.emplace_back();
     frame.function = &program_.functions[program_.entry];
+    frame.quick = quick(program_.entry);
     frame.slots.resize(frame.function->slot_count);
     depth_ = 1;
     top_ = &frames_.front();

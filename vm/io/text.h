@@ -17,6 +17,7 @@ class TextIndex {
 public:
   explicit TextIndex(std::string_view text);
   int64_t count() const { return count_; } // characters
+  void grow(std::string_view text);        // it has become this one, which starts with it
   size_t
   start(int64_t character) const; // the byte where it begins, in the text that this was made of; of count(): its end
 
