@@ -144,16 +144,16 @@ std::vector<Value> Interpreter::loop() {
       continue;
     }
     case Quick::Kind::Launch:
-      if (!is_calm() || !launch_here(frame->function->code[at - 1])) break;
+      if (!launch_here(frame->function->code[at - 1])) break;
       continue;
     case Quick::Kind::Text:
-      if (!is_calm() || !text_here(frame->function->code[at - 1])) break;
+      if (!text_here(frame->function->code[at - 1])) break;
       continue;
     case Quick::Kind::Format:
-      if (!is_calm() || !format_here(frame->function->code[at - 1])) break;
+      if (!format_here(frame->function->code[at - 1])) break;
       continue;
     case Quick::Kind::ListLength: {
-      if (a.kind != Value::Kind::List || a.failure || q.gives || !out.holds_nothing() || !is_calm()) break;
+      if (a.kind != Value::Kind::List || a.failure || q.gives || !out.holds_nothing()) break;
       out.become(DType::I64, Scalar::of(static_cast<int64_t>(a.list ? a.list->length() : 0)));
       continue;
     }
@@ -161,31 +161,31 @@ std::vector<Value> Interpreter::loop() {
     case Quick::Kind::ListTake: {
       if (a.kind != Value::Kind::List || a.failure || !a.list || a.list->width != 1 || q.gives) break;
       const auto k = b.scalar.as<uint64_t>();
-      if (!b.is_plain_number() || k >= a.list->values.size() || !is_calm()) break;
-      if (q.kind == Quick::Kind::ListTake && a.list->handles == 1)
-        out = std::move(a.list->values[k]);
+      if (!b.is_plain_number() || k >= a.list->values.size()) break;
+      if (a.list->values.is_number(k) && out.holds_nothing())
+        a.list->values.get_number(k, out);
       else
-        out = a.list->values[k];
+        out = q.kind == Quick::Kind::ListTake && is_own(a) ? a.list->values.take(k) : a.list->values.get(k);
       continue;
     }
     case Quick::Kind::ListSet: {
       if (!(q.gives & 1) || !is_own(a) || a.failure || a.list->width != 1) break;
       const auto k = b.scalar.as<uint64_t>();
-      if (!b.is_plain_number() || k >= a.list->values.size() || !is_calm()) break;
+      if (!b.is_plain_number() || k >= a.list->values.size()) break;
       Value& given = slots[q.c];
-      if (q.gives & 4)
-        a.list->values[k] = std::move(given);
+      if (given.is_plain_number() && a.list->values.is_number(k))
+        a.list->values.put_number(k, given);
       else
-        a.list->values[k] = given;
+        a.list->values.put(k, q.gives & 4 ? std::move(given) : given);
       out = std::move(a);
       continue;
     }
     case Quick::Kind::ListAppend:
-      if (!(q.gives & 1) || !is_own(a) || a.failure || a.list->width != 1 || !is_calm()) break;
-      if (q.gives & 2)
-        a.list->values.push_back(std::move(b));
+      if (!(q.gives & 1) || !is_own(a) || a.failure || a.list->width != 1) break;
+      if (b.is_plain_number())
+        a.list->values.push_number(b);
       else
-        a.list->values.push_back(b);
+        a.list->values.push_back(q.gives & 2 ? std::move(b) : b);
       out = std::move(a);
       continue;
 #define TL_QUICK(dtype, native, op)                                                                                    \

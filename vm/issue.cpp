@@ -90,17 +90,17 @@ bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const 
 }
 
 void Interpreter::sweep() {
-  std::function<void(Value&)> drop = [&](Value& v) {
+  std::function<void(const Value&)> drop = [&](const Value& v) {
     if (v.node && v.node->replicas) engine_.nodes.drop_replicas(*v.node);
     if (v.list)
-      for (Value& element : v.list->values)
-        drop(element);
+      for (size_t k = 0; k < v.list->values.size(); ++k)
+        if (v.list->values.has_handle(k)) drop(v.list->values.get(k));
     if (!v.node || !v.node->done() || !v.node->failure) return;
     engine_.nodes.ledger.credit(*v.node);
     Pool::free(v.node->block);
   };
   for (size_t d = 0; d < depth_; ++d)
-    for (Value& v : frames_[d].slots)
+    for (const Value& v : frames_[d].slots)
       drop(v);
 }
 
@@ -201,9 +201,10 @@ bool Interpreter::launch_here(const Instruction& i) {
   if (errors.any) return false;
   ++stats_.operations;
   ++stats_.kernels_launched;
-  give_away(i);
-  for (size_t k = 0; k < i.out.size(); ++k) {
-    set(i.out[k], Value::of_scalar(i.outputs[k].dtype, results[k]));
+  for (size_t k = 0; k < i.out.size(); ++k) { // numbers need not be given away
+    Value& out = slot(i.out[k]);
+    if (!out.holds_nothing()) out.reset();
+    out.become(i.outputs[k].dtype, results[k]);
     stats_.bytes += static_cast<uint64_t>(size_of(i.outputs[k].dtype));
   }
   return true;

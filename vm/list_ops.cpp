@@ -65,9 +65,8 @@ void Interpreter::wait_for_all(const Value& value, FailureRef& failure) {
     wait_for(value.node);
     take_first(failure, value.node->failure);
   }
-  if (value.list)
-    for (const Value& element : value.list->values)
-      wait_for_all(element, failure);
+  for (size_t k = 0; value.list && k < value.list->values.size(); ++k)
+    if (value.list->values.has_handle(k)) wait_for_all(value.list->values.get(k), failure);
 }
 
 void Interpreter::list(const Instruction& i) {
@@ -110,7 +109,7 @@ void Interpreter::list(const Instruction& i) {
     List* list = own_list(i, width, failure);
     if (at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
     for (size_t k = 0; k < width; ++k)
-      list->values[static_cast<size_t>(at) * width + k] = in(i, 2 + k);
+      list->values.put(static_cast<size_t>(at) * width + k, in(i, 2 + k));
     return give_list(list);
   }
   case HostOp::ListAppend: {
@@ -124,10 +123,7 @@ void Interpreter::list(const Instruction& i) {
     if (list_at(i, 0, failure); failure) return give_list(nullptr);
     if (!more) return give_list(in(i, 0).list);
     List* list = own_list(i, more->width, failure);
-    size_t count = more->values.size(); // `more` may be the same list
-    list->values.reserve(list->values.size() + count);
-    for (size_t k = 0; k < count; ++k)
-      list->values.push_back(more->values[k]);
+    list->values.append(more->values, 0, more->values.size());
     return give_list(list);
   }
   case HostOp::ListSlice: {
@@ -148,9 +144,9 @@ void Interpreter::list(const Instruction& i) {
     }
     auto* part = new List;
     part->width = width;
+    part->values.reserve(static_cast<size_t>(count) * width);
     for (int64_t k = 0; k < count; ++k)
-      for (size_t leaf = 0; leaf < list->width; ++leaf)
-        part->values.push_back(list->values[static_cast<size_t>(start + k * step) * width + leaf]);
+      part->values.append(list->values, static_cast<size_t>(start + k * step) * width, width);
     return give_list(part);
   }
   case HostOp::ListJoin: return list_join(i);
@@ -171,15 +167,15 @@ void Interpreter::list_get(const Instruction& i) {
   }
   if (!list || at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
   const Value held = in(i, 0); // its slot may be a result's
-  const Value* element = &held.list->values[static_cast<size_t>(at) * list->width];
+  const size_t first = static_cast<size_t>(at) * list->width;
   give_away(i);
+  for (size_t k = 0; k < width; ++k)
+    set(i.out[k], held.list->values.get(first + k));
   for (size_t k = 0; k < i.ints.size(); k += 2) {
-    const Value& leaf = element[i.ints[k]];
+    const Value& leaf = slot(i.out[static_cast<size_t>(i.ints[k])]);
     set(i.out[width + k / 2],
         Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
   }
-  for (size_t k = 0; k < width; ++k)
-    set(i.out[k], element[k]);
 }
 
 void Interpreter::list_join(const Instruction& i) {
@@ -190,11 +186,12 @@ void Interpreter::list_join(const Instruction& i) {
   auto axis = static_cast<size_t>(i.ints.at(0));
   bool stack = i.ints.at(1) != 0;
   std::vector<std::vector<int64_t>> parts;
+  std::vector<Value> elements;
   for (size_t k = 0; list && k < list->values.size(); ++k) {
-    auto view = list->values[k].dims.view();
+    const Value& element = elements.emplace_back(list->values.get(k));
+    auto view = element.dims.view();
     parts.emplace_back(view.begin(), view.end());
-    if (list->values[k].kind == Value::Kind::Scalar) parts.back().clear();
-    take_first(failure, list->values[k].failure);
+    take_first(failure, element.failure);
   }
   JoinedSizes joined;
   if (!failure) {
@@ -203,7 +200,7 @@ void Interpreter::list_join(const Instruction& i) {
       RuntimeError error = engine_.error_at_site(i.site, 0, 0, 0, i.loc, call_chain());
       error.message = joined.problem;
       // An element that failed has no sizes: then that is what to report.
-      for (const Value& element : list ? std::span<const Value>(list->values) : std::span<const Value>()) {
+      for (const Value& element : elements) {
         if (!element.node) continue;
         wait_for(element.node);
         take_first(failure, element.node->failure);
@@ -212,8 +209,8 @@ void Interpreter::list_join(const Instruction& i) {
     }
   }
   int16_t device = kNoDevice;
-  for (size_t k = 0; list && !failure && k < list->values.size(); ++k) {
-    int16_t other = list->values[k].device;
+  for (size_t k = 0; !failure && k < elements.size(); ++k) {
+    int16_t other = elements[k].device;
     if (device != kNoDevice && other != kNoDevice && device != other) {
       RuntimeError error = mixed_devices(device, other, i.loc);
       Engine::add_calls(error, call_chain());
@@ -233,8 +230,8 @@ void Interpreter::list_join(const Instruction& i) {
   Operation* op = operation();
   op->kind = Operation::Kind::Task;
   std::vector<Operand> sources;
-  for (size_t k = 0; list && k < list->values.size(); ++k)
-    sources.push_back(operand(*op, list->values[k]));
+  for (const Value& element : elements)
+    sources.push_back(operand(*op, element));
   op->device = cpu_of(device);
   Value result = make_output(*op, desc.dtype, dims);
   if (rank) result.device = device;

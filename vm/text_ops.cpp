@@ -50,9 +50,10 @@ bool Interpreter::text_here(const Instruction& i) {
     } else if (value.kind == Value::Kind::List) {
       std::vector<std::string_view> texts;
       if (value.list) texts.reserve(value.list->values.size());
-      for (const Value& element : value.list ? std::span<const Value>(value.list->values) : std::span<const Value>()) {
-        if (!is_known(element)) return false;
-        texts.emplace_back(element.node->text);
+      for (size_t n = 0; value.list && n < value.list->values.size(); ++n) {
+        const std::optional<std::string_view> text = value.list->values.known_text(n);
+        if (!text) return false;
+        texts.push_back(*text);
       }
       given_.emplace_back(std::move(texts));
     } else if (is_known(value)) {
@@ -87,7 +88,7 @@ Value Interpreter::text_list(std::vector<std::string> texts) {
   Value result = Value::of_list(list);
   list->values.reserve(texts.size());
   for (std::string& text : texts)
-    list->values.push_back(text_value(std::move(text)));
+    list->values.push_text(engine_.nodes, std::move(text));
   return result;
 }
 
@@ -149,6 +150,7 @@ void Interpreter::text(const Instruction& i) {
   // Text from text is made behind the program's back; everything else must be known here.
   bool later = desc.kind == OutputDesc::Kind::Str;
   std::vector<Operand> given; // texts and elements of lists stand for themselves, in order
+  std::vector<Value> held;    // those of lists, until the operation is submitted
   std::vector<size_t> lengths;
   Operation* issued = nullptr;
   if (later) {
@@ -190,9 +192,8 @@ void Interpreter::text(const Instruction& i) {
     }
     take_first(failure, value.failure);
     size_t from = given.size();
-    if (value.list)
-      for (const Value& element : value.list->values)
-        add(element);
+    for (size_t n = 0; value.list && n < value.list->values.size(); ++n)
+      add(held.emplace_back(value.list->values.get(n)));
     size_t to = given.size();
     inputs.push_back([from, to](const std::vector<Operand>& all) -> TextInput {
       std::vector<std::string_view> texts;

@@ -267,39 +267,80 @@ private:
   void release();
 };
 
-// Values, of which the first and the last ones leave at the cost of those that do.
-class ValueQueue {
+// Values in 16 bytes each: numbers and short texts as they are, which has them in the cache, and takes pages of memory
+// for few. The first and the last ones leave at the cost of those that do.
+class Elements {
 public:
-  size_t size() const { return values_.size() - gone_; }
-  Value& operator[](size_t k) { return values_[gone_ + k]; }
-  const Value& operator[](size_t k) const { return values_[gone_ + k]; }
-  Value* begin() { return values_.data() + gone_; }
-  Value* end() { return values_.data() + values_.size(); }
-  const Value* begin() const { return values_.data() + gone_; }
-  const Value* end() const { return values_.data() + values_.size(); }
-  void reserve(size_t count) { values_.reserve(gone_ + count); }
-  void push_back(Value value) { values_.push_back(std::move(value)); }
-  // Only those in [first, first + count) stay.
-  void keep(size_t first, size_t count) {
-    values_.resize(gone_ + first + count);
-    for (size_t k = 0; k < first; ++k)
-      (*this)[k].reset();
-    gone_ += first;
-    if (gone_ <= values_.size() / 2) return;
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(gone_));
-    gone_ = 0;
+  Elements() = default;
+  Elements(const Elements& other) { append(other, 0, other.size()); }
+  Elements& operator=(const Elements&) = delete;
+  ~Elements();
+  size_t size() const { return end_ - begin_; }
+  Value get(size_t k) const; // a new handle, or a new node for a short text
+  Value take(size_t k);      // nothing is left there
+  void put(size_t k, Value value);
+  void push_back(Value value);
+  void push_text(NodePool& pool, std::string&& text); // one that is known
+  void reserve(size_t count) {
+    if (begin_ + count > room_) make_room(count);
   }
+  void append(const Elements& other, size_t first, size_t count); // also of itself
+  void keep(size_t first, size_t count);                          // only those in [first, first + count) stay
+
+  bool is_number(size_t k) const { return at(k).kind == Kind::Number; } // that is not poisoned
+  void get_number(size_t k, Value& into) const {                        // of such an element, into what holds nothing
+    const Element& e = at(k);
+    into.become(e.dtype, e.number);
+    into.device = e.device;
+  }
+  void put_number(size_t k, const Value& number) { // in place of such an element
+    Element& e = at(k);
+    e.dtype = number.dtype;
+    e.device = number.device;
+    e.number = number.scalar;
+  }
+  void push_number(const Value& number) { // not poisoned
+    if (end_ == room_) make_room(size() + 1);
+    cells_[end_] = {Kind::Number, number.dtype, number.device, {}, number.scalar};
+    ++end_;
+  }
+  bool has_handle(size_t k) const { return at(k).kind >= Kind::Text; } // on what others may know
+  std::optional<std::string_view> known_text(size_t k) const;          // of a text, if it is there
 
 private:
-  std::vector<Value> values_;
-  size_t gone_ = 0; // at its start
+  enum class Kind : uint8_t { Nothing, Number, Short, Text, List, Value };
+  struct Element {
+    Kind kind;
+    DType dtype; // Number; Short: the number of its bytes
+    int16_t device;
+    char more[4]; // Short: its bytes are from `device` on
+    union {
+      Scalar number;
+      Node* node;
+      List* list;
+      Value* value; // what else there is: tensors, and what is poisoned
+    };
+    char* bytes() { return reinterpret_cast<char*>(&device); }
+    const char* bytes() const { return reinterpret_cast<const char*>(&device); }
+  };
+  static constexpr size_t kShort = sizeof(Element) - 2;
+  Element& at(size_t k) { return cells_[begin_ + k]; }
+  const Element& at(size_t k) const { return cells_[begin_ + k]; }
+  Element made_of(Value value);
+  Element of_short(std::string_view text) const;
+  void release(Element& e);
+  void make_room(size_t count); // at least for so many
+
+  Element* cells_ = nullptr;
+  size_t begin_ = 0, end_ = 0, room_ = 0;
+  NodePool* pool_ = nullptr; // of the texts among them
 };
 
 // Elements of `width` values each. Issuing thread only; the only handle on it may change it.
 struct List {
   uint32_t handles = 0;
   size_t width = 1;
-  ValueQueue values;
+  Elements values;
   size_t length() const { return width == 1 ? values.size() : values.size() / width; }
 };
 

@@ -91,8 +91,10 @@ Argument Interpreter::result(Value& v) {
     auto list = std::make_shared<ListArgument>();
     if (v.list) {
       list->width = v.list->width;
-      for (Value& element : v.list->values)
+      for (size_t k = 0; k < v.list->values.size(); ++k) {
+        Value element = v.list->values.get(k);
         list->values.push_back(result(element));
+      }
     }
     return list;
   }
