@@ -67,6 +67,11 @@ void Elements::release(Element& e) {
   }
 }
 
+bool Elements::are_numbers() const {
+  return size() > 0 && std::all_of(cells_ + begin_, cells_ + end_,
+                                   [](const Element& e) { return e.kind == Kind::Number && e.device == kNoDevice; });
+}
+
 std::optional<std::string_view> Elements::known_text(size_t k) const {
   const Element& e = at(k);
   if (e.kind == Kind::Short) return std::string_view(e.bytes(), static_cast<size_t>(e.dtype));
@@ -127,14 +132,31 @@ void Elements::push_text(NodePool& pool, std::string&& text) {
 void Elements::append(const Elements& other, size_t first, size_t count) {
   reserve(size() + count); // `other` may be this
   if (other.pool_) pool_ = other.pool_;
-  for (size_t k = 0; k < count; ++k) {
-    Element e = other.at(first + k);
-    if (e.kind == Kind::Text) ++e.node->handles;
-    if (e.kind == Kind::List && e.list) ++e.list->handles;
-    if (e.kind == Kind::Value) e.value = new Value(*e.value);
-    cells_[end_] = e;
-    ++end_;
+  for (size_t k = 0; k < count; ++k, ++end_)
+    cells_[end_] = shared(other.at(first + k));
+}
+
+// Before them as many are free as there are, so that it takes no longer than at the end.
+void Elements::prepend(const Elements& other) {
+  if (other.pool_) pool_ = other.pool_;
+  if (begin_ < other.size()) {
+    const size_t count = size(), before = count + other.size() + 4;
+    make_room(before + count);
+    std::memmove(cells_ + before, cells_ + begin_, count * sizeof(Element));
+    begin_ = before;
+    end_ = before + count;
   }
+  begin_ -= other.size();
+  for (size_t k = 0; k < other.size(); ++k)
+    at(k) = shared(other.at(k));
+}
+
+Elements::Element Elements::shared(const Element& e) const {
+  Element same = e;
+  if (e.kind == Kind::Text) ++e.node->handles;
+  if (e.kind == Kind::List && e.list) ++e.list->handles;
+  if (e.kind == Kind::Value) same.value = new Value(*e.value);
+  return same;
 }
 
 void Elements::keep(size_t first, size_t count) {

@@ -115,6 +115,20 @@ std::vector<Value> Interpreter::loop() {
       else
         out = a;
       continue;
+    case Quick::Kind::Index: {
+      const Value& zero = slots[q.c];
+      if (!a.is_plain_number() || !b.is_plain_number() || !zero.is_plain_number() || !out.holds_nothing()) break;
+      const auto count = b.scalar.as<int64_t>();
+      auto k = a.scalar.as<int64_t>();
+      if (k < 0 && count >= 0) k += count;
+      if (zero.scalar.bits != 0 || k < 0 || k >= count) break;
+      if (q.index != Quick::kNone) slots[q.index] = Value::of_scalar(DType::I64, Scalar::of(k));
+      if (q.holds != Quick::kNone) slots[q.holds] = Value::of_scalar(DType::Bool, Scalar::of(true));
+      out.become(DType::I64, Scalar::of(k));
+      at += Quick::kIndexed - 1;
+      issue += Quick::kIndexed - 1;
+      continue;
+    }
     case Quick::Kind::Jump:
       if (!is_calm()) break;
       at = q.c;
@@ -157,15 +171,21 @@ std::vector<Value> Interpreter::loop() {
       out.become(DType::I64, Scalar::of(static_cast<int64_t>(a.list ? a.list->length() : 0)));
       continue;
     }
-    case Quick::Kind::ListGet:
-    case Quick::Kind::ListTake: {
+    case Quick::Kind::ListGet: {
       if (a.kind != Value::Kind::List || a.failure || !a.list || a.list->width != 1 || q.gives) break;
       const auto k = b.scalar.as<uint64_t>();
       if (!b.is_plain_number() || k >= a.list->values.size()) break;
       if (a.list->values.is_number(k) && out.holds_nothing())
         a.list->values.get_number(k, out);
       else
-        out = q.kind == Quick::Kind::ListTake && is_own(a) ? a.list->values.take(k) : a.list->values.get(k);
+        out = q.takes && is_own(a) ? a.list->values.take(k) : a.list->values.get(k);
+      continue;
+    }
+    case Quick::Kind::ListLeaves: {
+      const Instruction& i = frame->function->code[at - 1];
+      instruction_ = &i;
+      issue_ = issue;
+      list_get(i, q.takes);
       continue;
     }
     case Quick::Kind::ListSet: {
@@ -194,6 +214,17 @@ std::vector<Value> Interpreter::loop() {
     out.become(q.type, Scalar::of(body::op(m, a.scalar.as<native>(), b.scalar.as<native>())));                         \
     continue;
       TL_QUICK_SCALARS(TL_QUICK)
+#undef TL_QUICK
+#define TL_QUICK(dtype, native, op)                                                                                    \
+  case Quick::Kind::op##dtype##Jump: {                                                                                 \
+    if (!a.is_plain_number() || !b.is_plain_number() || !out.holds_nothing() || !is_calm()) break;                     \
+    const bool holds = body::op(m, a.scalar.as<native>(), b.scalar.as<native>());                                      \
+    out.become(DType::Bool, Scalar::of(holds));                                                                        \
+    piece_ = ++issue;                                                                                                  \
+    at = holds ? at + 1 : q.c;                                                                                         \
+    continue;                                                                                                          \
+  }
+      TL_QUICK_TESTS(TL_QUICK)
 #undef TL_QUICK
     }
     const Instruction& i = frame->function->code[at - 1];

@@ -147,8 +147,9 @@ private:
   static bool is_own(const Value& list) {
     return list.kind == Value::Kind::List && list.list && list.list->handles == 1;
   }
-  void list_get(const Instruction& i);
+  void list_get(const Instruction& i, bool takes); // takes: nobody will look for them in the list
   void list_join(const Instruction& i);
+  void join_numbers(const Instruction& i, const Elements& numbers);
   Value poisoned(const OutputDesc& desc, const FailureRef& failure); // of that kind
   void give_results(const Instruction& i, std::vector<Value> values);
   void wait_for_all(const Value& value, FailureRef& failure); // elements of lists too

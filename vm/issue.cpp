@@ -81,10 +81,35 @@ bool Interpreter::can_take_over(const Instruction& i, const OutputDesc& desc, in
 
 constexpr int64_t kTinyShare = 20; // of the work that is worth a task of its own, about 100 us
 
+// Of one tile that few elements are in: `tiles` is ceil(elements / most). Nothing: there are more tiles, or another
+// formula.
+static std::optional<int64_t> elements_of_one(const SizeFormula& tiles, KernelArgs args, int64_t& most) {
+  using Op = SizeFormula::Op;
+  const auto& steps = tiles.steps;
+  if (steps.size() < 3 || steps.back().op != Op::CeilDiv || steps[steps.size() - 2].op != Op::Const)
+    return std::nullopt;
+  most = steps[steps.size() - 2].value;
+  int64_t elements = 1;
+  for (size_t k = 0; k + 2 < steps.size(); ++k) { // a product
+    int64_t factor = 1;
+    if (steps[k].op == Op::Arg)
+      std::memcpy(&factor, args[steps[k].value], sizeof factor);
+    else if (steps[k].op == Op::Const)
+      factor = steps[k].value;
+    else if (steps[k].op != Op::Mul)
+      return std::nullopt;
+    if (__builtin_mul_overflow(elements, factor, &elements)) return std::nullopt;
+  }
+  return elements >= 0 && elements <= most ? std::optional(elements) : std::nullopt;
+}
+
 bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const {
   for (const KernelPhase& phase : kernel.phases) {
     int64_t tiles = phase.tiles.evaluate(args), grain = phase.grain.evaluate(args);
-    if (tiles > 0 && tiles > grain / kTinyShare) return false;
+    if (tiles <= 0 || tiles <= grain / kTinyShare) continue;
+    int64_t most = 0, share = 0;
+    const auto elements = elements_of_one(phase.tiles, args, most);
+    if (!elements || __builtin_mul_overflow(grain, most, &share) || *elements > share / kTinyShare) return false;
   }
   return true;
 }
@@ -194,7 +219,7 @@ bool Interpreter::launch_here(const Instruction& i) {
     for (const KernelPhase& phase : compiled.phases)
       phase.function(args, 0, phase.tiles.steps[0].value, &none, &errors);
   };
-  if (!options_.interrupt)
+  if (!options_.interrupt || !i.outputs[0].suffers) // else it has loops
     run();
   else if (!run_interruptibly(*options_.interrupt, run))
     return false;

@@ -2,6 +2,7 @@
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl {
@@ -81,9 +82,8 @@ void Interpreter::list(const Instruction& i) {
       value = Value::of_list(nullptr);
       value.failure = failure;
     }
-    std::vector<Value> values;
-    values.push_back(std::move(value));
-    give_results(i, std::move(values));
+    give_away(i);
+    set(i.out[0], std::move(value));
   };
   switch (i.host_op) {
   case HostOp::ListMake: {
@@ -97,11 +97,10 @@ void Interpreter::list(const Instruction& i) {
     const List* list = list_at(i, 0, failure);
     Value value = Value::of_scalar(DType::I64, Scalar::of(static_cast<int64_t>(list ? list->length() : 0)));
     value.failure = failure;
-    std::vector<Value> values;
-    values.push_back(std::move(value));
-    return give_results(i, std::move(values));
+    give_away(i);
+    return set(i.out[0], std::move(value));
   }
-  case HostOp::ListGet: return list_get(i);
+  case HostOp::ListGet: return list_get(i, false);
   case HostOp::ListSet: {
     size_t width = i.in.size() - 2;
     int64_t at = number_at(i, 1, failure);
@@ -122,6 +121,12 @@ void Interpreter::list(const Instruction& i) {
     const List* more = list_at(i, 1, failure);
     if (list_at(i, 0, failure); failure) return give_list(nullptr);
     if (!more) return give_list(in(i, 0).list);
+    const List* first = in(i, 0).list;
+    const bool own_first = is_own(in(i, 0)) && i.in[0].last_use, own_more = is_own(in(i, 1)) && i.in[1].last_use;
+    if (own_more && first && (!own_first || first->values.size() < more->values.size())) { // the longer one grows
+      in(i, 1).list->values.prepend(first->values);
+      return give_list(in(i, 1).list);
+    }
     List* list = own_list(i, more->width, failure);
     list->values.append(more->values, 0, more->values.size());
     return give_list(list);
@@ -154,7 +159,7 @@ void Interpreter::list(const Instruction& i) {
   }
 }
 
-void Interpreter::list_get(const Instruction& i) {
+void Interpreter::list_get(const Instruction& i, bool takes) {
   FailureRef failure;
   const List* list = list_at(i, 0, failure);
   int64_t at = number_at(i, 1, failure);
@@ -166,11 +171,17 @@ void Interpreter::list_get(const Instruction& i) {
     return give_results(i, std::move(values));
   }
   if (!list || at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
-  const Value held = in(i, 0); // its slot may be a result's
+  takes = takes && is_own(in(i, 0));
+  const bool stays = !i.in[0].last_use && std::find(i.out.begin(), i.out.end(), i.in[0].slot) == i.out.end();
+  const Value held = stays ? Value() : in(i, 0); // else its slot may be a result's
+  Elements& values = in(i, 0).list->values;
   const size_t first = static_cast<size_t>(at) * list->width;
   give_away(i);
   for (size_t k = 0; k < width; ++k)
-    set(i.out[k], held.list->values.get(first + k));
+    if (Value& out = slot(i.out[k]); values.is_number(first + k) && out.holds_nothing())
+      values.get_number(first + k, out);
+    else
+      out = takes ? values.take(first + k) : values.get(first + k);
   for (size_t k = 0; k < i.ints.size(); k += 2) {
     const Value& leaf = slot(i.out[static_cast<size_t>(i.ints[k])]);
     set(i.out[width + k / 2],
@@ -178,10 +189,40 @@ void Interpreter::list_get(const Instruction& i) {
   }
 }
 
+// Numbers as one tensor.
+void Interpreter::join_numbers(const Instruction& i, const Elements& numbers) {
+  const OutputDesc& desc = i.outputs.at(0);
+  const auto each = static_cast<size_t>(size_of(desc.dtype));
+  const size_t bytes = numbers.size() * each;
+  std::vector<std::byte> packed(bytes);
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    const Scalar number = numbers.number(k);
+    std::memcpy(packed.data() + k * each, &number.bits, each);
+  }
+  Operation* op = operation();
+  op->kind = Operation::Kind::Task;
+  op->small = true;
+  op->device = cpu_of(kNoDevice);
+  const auto count = static_cast<int64_t>(numbers.size());
+  Dims dims;
+  dims.push_back(count);
+  Value result = make_output(*op, desc.dtype, std::move(dims));
+  if (!engine_.allocate(*op, *result.node, op->device, bytes, [this] { sweep(); }))
+    op->failure = no_memory(*op, type_text(desc.dtype, result.dims.view()), bytes);
+  op->task = [packed = std::move(packed), data = result.node->data](Operation&) {
+    std::memcpy(data, packed.data(), packed.size());
+  };
+  engine_.submit(op);
+  give_away(i);
+  set(i.out[0], std::move(result));
+  if (i.out.size() > 1) set(i.out[1], Value::of_scalar(DType::I64, Scalar::of(count)));
+}
+
 void Interpreter::list_join(const Instruction& i) {
   FailureRef failure;
   const List* list = list_at(i, 0, failure);
   const OutputDesc& desc = i.outputs.at(0);
+  if (!failure && list && desc.dims.size() == 1 && list->values.are_numbers()) return join_numbers(i, list->values);
   size_t rank = desc.dims.size();
   auto axis = static_cast<size_t>(i.ints.at(0));
   bool stack = i.ints.at(1) != 0;

@@ -36,6 +36,12 @@ bool Interpreter::text_here(const Instruction& i) {
   const auto op = static_cast<TextOp>(i.index);
   const OutputDesc& desc = i.outputs.at(0);
   if (op == TextOp::Bytes || op == TextOp::Pack) return false;
+  if (op == TextOp::Compare && is_known(in(i, 0)) && is_known(in(i, 1))) {
+    const int order = in(i, 0).node->text.compare(in(i, 1).node->text); // bytes of UTF-8 are in the order of characters
+    give_away(i);
+    set(i.out[0], Value::of_scalar(DType::I64, Scalar::of(static_cast<int64_t>(order < 0 ? -1 : order > 0))));
+    return true;
+  }
   given_.clear();
   const Node* first = nullptr;
   size_t bytes = 0;
@@ -56,6 +62,11 @@ bool Interpreter::text_here(const Instruction& i) {
         texts.push_back(*text);
       }
       given_.emplace_back(std::move(texts));
+    } else if (value.kind == Value::Kind::Tensor && devices_.cards() == 0 && value.node->done() &&
+               !value.node->failure) {
+      const auto count = static_cast<size_t>(value.dims.count().value_or(0));
+      given_.emplace_back(std::string_view(reinterpret_cast<const char*>(value.node->data + value.offset), count));
+      bytes += count;
     } else if (is_known(value)) {
       given_.emplace_back(std::string_view(value.node->text));
       bytes += value.node->text.size();

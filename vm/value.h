@@ -285,9 +285,12 @@ public:
     if (begin_ + count > room_) make_room(count);
   }
   void append(const Elements& other, size_t first, size_t count); // also of itself
+  void prepend(const Elements& other);                            // not itself
   void keep(size_t first, size_t count);                          // only those in [first, first + count) stay
 
   bool is_number(size_t k) const { return at(k).kind == Kind::Number; } // that is not poisoned
+  bool are_numbers() const;                                             // all, without a device; and there is one
+  Scalar number(size_t k) const { return at(k).number; }                // of such an element
   void get_number(size_t k, Value& into) const {                        // of such an element, into what holds nothing
     const Element& e = at(k);
     into.become(e.dtype, e.number);
@@ -329,7 +332,8 @@ private:
   Element made_of(Value value);
   Element of_short(std::string_view text) const;
   void release(Element& e);
-  void make_room(size_t count); // at least for so many
+  Element shared(const Element& e) const; // another of the same
+  void make_room(size_t count);           // at least for so many
 
   Element* cells_ = nullptr;
   size_t begin_ = 0, end_ = 0, room_ = 0;
