@@ -156,6 +156,7 @@ private:
   void text(const Instruction& i);
   // What is known, and brief, at once. False: it has to go the way of an operation.
   bool text_here(const Instruction& i);
+  bool part_here(const Instruction& i); // of a text of which each character is one byte, without more ado
   bool format_here(const Instruction& i);
   // Whether the text of operand 0 may become the result's: its handle is given away, and there is no other.
   bool can_grow(const Instruction& i);

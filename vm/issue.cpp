@@ -204,15 +204,17 @@ bool Interpreter::launch_here(const Instruction& i) {
     bool any = false;
   } errors{{[](KernelErrors* self, int32_t, int64_t, int64_t, int64_t) { static_cast<Noticed*>(self)->any = true; }}};
   void* args[most];
-  Scalar results[most];
+  uint64_t results[most]; // only those that there are are set
   size_t n = 0;
   for (const tl::Operand& operand : i.in) {
     Value& value = slot(operand.slot);
     if (!value.is_plain_number()) return false;
     args[n++] = &value.scalar;
   }
-  for (size_t k = 0; k < i.out.size(); ++k)
+  for (size_t k = 0; k < i.out.size(); ++k) {
+    results[k] = 0;
     args[n++] = &results[k];
+  }
   const CompiledKernel& compiled = *compiled_[i.index];
   const KernelWorkspace none{};
   auto run = [&] {
@@ -229,7 +231,7 @@ bool Interpreter::launch_here(const Instruction& i) {
   for (size_t k = 0; k < i.out.size(); ++k) { // numbers need not be given away
     Value& out = slot(i.out[k]);
     if (!out.holds_nothing()) out.reset();
-    out.become(i.outputs[k].dtype, results[k]);
+    out.become(i.outputs[k].dtype, Scalar{results[k]});
     stats_.bytes += static_cast<uint64_t>(size_of(i.outputs[k].dtype));
   }
   return true;

@@ -76,8 +76,8 @@ static Kind kind_of(const Instruction& i, bool plain) {
 }
 
 // Where a list is changed in place (`xs[i] += [v]`): an element is got, and a ListSet puts another there before anybody
-// looks at the list. Then it need not stay in the list meanwhile, and may itself be changed in place. Says which ListGets
-// these are.
+// looks at the list. Then it need not stay in the list meanwhile, and may itself be changed in place. Says which
+// ListGets these are.
 static std::vector<bool> replaced_gets(const BcFunction& function) {
   struct Got {
     size_t at;

@@ -2,7 +2,9 @@
 #include "vm/interpreter.h"
 #include "vm/io/input_lines.h"
 #include "vm/io/io.h"
+#include "vm/io/list.h"
 #include "vm/io/text.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl {
@@ -31,6 +33,45 @@ static bool is_known(const Value& text) {
   return text.kind == Value::Kind::Str && text.node->done() && !text.node->failure;
 }
 
+bool Interpreter::part_here(const Instruction& i) {
+  const Value& from = in(i, 0);
+  if (!is_known(from)) return false;
+  for (size_t k = 1; k < i.in.size(); ++k)
+    if (!in(i, k).is_plain_number()) return false;
+  const std::string& text = from.node->text;
+  const TextIndex* index = index_of(*from.node);
+  if (index ? !index->is_plain()
+            : std::any_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) < 0; }))
+    return false;
+  const auto length = static_cast<int64_t>(text.size());
+  Value made;
+  switch (static_cast<TextOp>(i.index)) {
+  case TextOp::Length: made = Value::of_scalar(DType::I64, Scalar::of(length)); break;
+  case TextOp::At: {
+    auto k = in(i, 1).scalar.as<int64_t>();
+    k += k < 0 ? length : 0;
+    if (k < 0 || k >= length) return false;
+    made = text_value(std::string(1, text[static_cast<size_t>(k)]));
+    break;
+  }
+  case TextOp::Slice: {
+    if (i.ints.at(2)) return false; // a step
+    SliceBounds bounds;
+    size_t next = 1;
+    if (i.ints[0]) bounds.first = in(i, next++).scalar.as<int64_t>();
+    if (i.ints[1]) bounds.last = in(i, next).scalar.as<int64_t>();
+    const auto part = bounds.resolve(length);
+    const auto count = static_cast<size_t>(std::max<int64_t>(0, part.count));
+    made = text_value(text.substr(count ? static_cast<size_t>(part.start) : 0, count));
+    break;
+  }
+  default: return false;
+  }
+  give_away(i);
+  set(i.out[0], std::move(made));
+  return true;
+}
+
 // As an operation it would take many times as long, unless the texts are long. What fails goes the way of all.
 bool Interpreter::text_here(const Instruction& i) {
   const auto op = static_cast<TextOp>(i.index);
@@ -42,6 +83,8 @@ bool Interpreter::text_here(const Instruction& i) {
     set(i.out[0], Value::of_scalar(DType::I64, Scalar::of(static_cast<int64_t>(order < 0 ? -1 : order > 0))));
     return true;
   }
+  const bool is_asked = op == TextOp::Length || op == TextOp::At || op == TextOp::Slice;
+  if (is_asked && part_here(i)) return true;
   given_.clear();
   const Node* first = nullptr;
   size_t bytes = 0;
@@ -75,7 +118,6 @@ bool Interpreter::text_here(const Instruction& i) {
       return false;
     }
   }
-  const bool is_asked = op == TextOp::Length || op == TextOp::At || op == TextOp::Slice;
   if (desc.kind == OutputDesc::Kind::Str && !is_asked && bytes > kBriefText) return false;
   Value made;
   try {

@@ -26,9 +26,8 @@ void Value::assign(const Value& other) {
 void Value::assign(Value&& other) noexcept {
   if (this == &other) return;
   reset();
-  kind = std::exchange(other.kind, Kind::Empty);
-  dtype = other.dtype;
-  device = other.device;
+  take_head(other);
+  other.kind = Kind::Empty;
   scalar = other.scalar;
   failure = std::move(other.failure);
   node = std::exchange(other.node, nullptr);
@@ -49,7 +48,7 @@ void Value::release() {
 
 Value Value::of_list(List* list) {
   Value v;
-  v.kind = Kind::List;
+  v.set_head(Kind::List, {}, kNoDevice);
   v.list = list;
   if (list) ++list->handles;
   return v;
@@ -57,8 +56,7 @@ Value Value::of_list(List* list) {
 
 Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dims, int64_t offset) {
   Value v;
-  v.kind = kind;
-  v.dtype = type;
+  v.set_head(kind, type, kNoDevice);
   v.node = node;
   v.offset = offset;
   v.dims = std::move(dims);

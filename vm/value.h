@@ -207,9 +207,11 @@ struct Value {
   Value() = default;
   inline Value(const Value& other);
   Value(Value&& other) noexcept
-      : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), device(other.device), scalar(other.scalar),
-        failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)),
-        list(std::exchange(other.list, nullptr)), offset(other.offset), dims(std::move(other.dims)), pool(other.pool) {}
+      : scalar(other.scalar), failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)),
+        list(std::exchange(other.list, nullptr)), offset(other.offset), dims(std::move(other.dims)), pool(other.pool) {
+    take_head(other);
+    other.kind = Kind::Empty;
+  }
   Value& operator=(const Value& other) {
     if (holds_nothing() && other.holds_nothing())
       take_number(other);
@@ -236,9 +238,7 @@ struct Value {
 
   static Value of_scalar(DType type, Scalar scalar) {
     Value v;
-    v.kind = Kind::Scalar;
-    v.dtype = type;
-    v.scalar = scalar;
+    v.become(type, scalar);
     return v;
   }
   static Value of_list(List* list); // a new handle on a list
@@ -246,20 +246,28 @@ struct Value {
   bool is_plain_number() const { return kind == Kind::Scalar && !failure; }
   // Such a number, or nothing: it may be written over.
   bool holds_nothing() const { return kind <= Kind::Scalar && !failure; }
-  void become(DType type, Scalar number) { // of what holds nothing
-    kind = Kind::Scalar;
-    dtype = type;
-    device = kNoDevice;
+  void become(DType type, Scalar number, int16_t of_device = kNoDevice) { // of what holds nothing
+    set_head(Kind::Scalar, type, of_device);
     scalar = number;
   }
   // A new handle on a node.
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
 
 private:
+  // The first three are written, and read, together: a processor waits where it reads at once what it has just written
+  // piece by piece.
+  void set_head(Kind k, DType type, int16_t d) {
+    const uint32_t head = static_cast<uint32_t>(k) | static_cast<uint32_t>(type) << 8 |
+                          static_cast<uint32_t>(static_cast<uint16_t>(d)) << 16;
+    std::memcpy(static_cast<void*>(this), &head, sizeof head);
+  }
+  void take_head(const Value& other) {
+    uint32_t head = 0;
+    std::memcpy(&head, static_cast<const void*>(&other), sizeof head);
+    std::memcpy(static_cast<void*>(this), &head, sizeof head);
+  }
   void take_number(const Value& other) {
-    kind = other.kind;
-    dtype = other.dtype;
-    device = other.device;
+    take_head(other);
     scalar = other.scalar;
   }
   void assign(const Value& other);
@@ -293,8 +301,7 @@ public:
   Scalar number(size_t k) const { return at(k).number; }                // of such an element
   void get_number(size_t k, Value& into) const {                        // of such an element, into what holds nothing
     const Element& e = at(k);
-    into.become(e.dtype, e.number);
-    into.device = e.device;
+    into.become(e.dtype, e.number, e.device);
   }
   void put_number(size_t k, const Value& number) { // in place of such an element
     Element& e = at(k);
@@ -349,8 +356,9 @@ struct List {
 };
 
 inline Value::Value(const Value& other)
-    : kind(other.kind), dtype(other.dtype), device(other.device), scalar(other.scalar), failure(other.failure),
-      node(other.node), list(other.list), offset(other.offset), dims(other.dims), pool(other.pool) {
+    : scalar(other.scalar), failure(other.failure), node(other.node), list(other.list), offset(other.offset),
+      dims(other.dims), pool(other.pool) {
+  take_head(other);
   if (node) ++node->handles;
   if (list) ++list->handles;
 }
