@@ -123,7 +123,8 @@ void Interpreter::list(const Instruction& i) {
     if (!more) return give_list(in(i, 0).list);
     const List* first = in(i, 0).list;
     const bool own_first = is_own(in(i, 0)) && i.in[0].last_use, own_more = is_own(in(i, 1)) && i.in[1].last_use;
-    if (own_more && first && (!own_first || first->values.size() < more->values.size())) { // the longer one grows
+    if (own_more && first && first != more &&
+        (!own_first || first->values.size() < more->values.size())) { // the longer one grows
       in(i, 1).list->values.prepend(first->values);
       return give_list(in(i, 1).list);
     }
