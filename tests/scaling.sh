@@ -88,6 +88,15 @@ growth "texts in texts" check 3000 '"print($(each $n "\"{")1$(each $n "}\""))"'
 # ---- sizes
 growth "a size with many terms" check 400 '"fn f($(each $n "a@: f32[n@]" ", ")) -> f32 = concat(($(each $n "a@" ", "))).sum()\nprint(f($(each $n "[1.0]" ", ")))"'
 growth "a size with many factors" check 20 '"fn f($(each $n "a@: f32[n@]" ", ")) -> i64 = len(zeros([$(each $n "(n@ + 1)" " * ")]))\nprint(1)"'
+# ---- what a program does: texts and lists grow, and shrink, at the cost of what comes and goes
+growth "a text that grows" run 500000 '"var s = \"\"\nfor i in 0..$n { s += \"word \" }\nprint(len(s))"'
+growth "a text that grows, and is measured" run 250000 '"var s = \"\"\nvar c = 0\nfor i in 0..$n {\n  s = s + \"é\"\n  c += len(s)\n}\nprint(c)"'
+growth "a text in a list" run 250000 '"var a = list(\"\", \"\")\nfor i in 0..$n { a[i % 2] += \"word \" }\nprint(len(a[0]))"'
+growth "a list in a list" run 250000 '"var a: List<List<i64>> = list(list(0), list(0))\nfor i in 0..$n { a[i % 2] += [i] }\nprint(len(a[0]))"'
+growth "a list of a struct in a list" run 250000 '"struct B { q: List<i64>, k: i64 }\nvar a = list(B(list(0), 0), B(list(0), 1))\nfor i in 0..$n { a[i % 2].q += [i] }\nprint(len(a[0].q))"'
+growth "a list in a function" run 1000000 '"fn f(q: List<i64>, i: i64) -> List<i64> {\n  var r = q\n  r += [i]\n  r\n}\nvar a = list(0)\nfor i in 0..$n { a = f(a, i) }\nprint(len(a))"'
+growth "both ends of a list" run 250000 '"var a = list(0)\nfor i in 0..$n { a = [i] + a }\nwhile len(a) > 1 { a = a[1:] }\nprint(len(a))"'
+growth "words" run 250000 '"var s = \"\"\nfor i in 0..$n { s += \"{i} \" }\nvar c = 0\nfor w in split(replace(s, \"1\", \"22\")) { c += parse(i64, w) }\nprint(c)"'
 # ---- the later stages
 growth "bytecode of a script" "dump --stage bytecode" 2000 '"var x = zeros([10])\n$(each $n "x = x * 0.5 + 1.0\n")print(x)"'
 growth "bytecode of many kernels" "dump --stage bytecode" 700 '"fn g(x, y) = x * y\n$(each $n "print(g(@.0, [1.0, @.0]))\n")"'

@@ -47,8 +47,8 @@ void Interpreter::bring_home(const Value& x) {
   if (devices_.cards() == 0) return;
   readable(x, 0);
   if (!x.list) return;
-  for (const Value& element : x.list->values)
-    bring_home(element);
+  for (size_t k = 0; k < x.list->values.size(); ++k)
+    if (x.list->values.has_handle(k)) bring_home(x.list->values.get(k));
 }
 
 Value Interpreter::copied(const Value& x, int to) {
@@ -87,8 +87,8 @@ Value Interpreter::placed(const Value& x, int64_t device) {
   list->width = x.list->width;
   Value result = Value::of_list(list);
   result.failure = x.failure;
-  for (const Value& element : x.list->values)
-    list->values.push_back(placed(element, device));
+  for (size_t k = 0; k < x.list->values.size(); ++k)
+    list->values.push_back(placed(x.list->values.get(k), device));
   return result;
 }
 

@@ -16,6 +16,7 @@ const std::string& Interpreter::known_text(const Instruction& i, size_t k) {
 void Interpreter::save(const Instruction& i) {
   Operation* op = effect();
   std::vector<Operand> values;
+  std::vector<Value> held; // until it is submitted
   for (size_t k = 0; k < i.in.size(); ++k) {
     const Value& value = in(i, k);
     if (value.kind != Value::Kind::List) {
@@ -23,9 +24,8 @@ void Interpreter::save(const Instruction& i) {
       continue;
     }
     take_first(op->failure, value.failure);
-    if (value.list)
-      for (const Value& element : value.list->values)
-        values.push_back(operand(*op, element));
+    for (size_t n = 0; value.list && n < value.list->values.size(); ++n)
+      values.push_back(operand(*op, held.emplace_back(value.list->values.get(n))));
   }
   for (const Operand& v : values)
     take_first(op->failure, v.failure);

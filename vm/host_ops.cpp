@@ -149,8 +149,16 @@ void Interpreter::format(const Instruction& i) {
   }
   Node* node = engine_.nodes.create();
   engine_.add_output(*op, node);
-  op->task = [values = std::move(values), &format, node](Operation&) {
-    node->text = render(format, values.size(), [&](size_t k, std::string_view spec) { return values[k].text(spec); });
+  const bool grows = can_grow(i) && starts_with_first(format);
+  op->task = [values = std::move(values), &format, node, grows](Operation&) {
+    // Its handles are gone, or will be: the only reference is this operation's, or theirs.
+    if (grows && values[0].node->refs.load(std::memory_order_acquire) == 1)
+      node->text = std::move(values[0].node->text);
+    else if (!values.empty())
+      node->text = format.literals[0] + values[0].text(format.specs[0]);
+    for (size_t k = 1; k < values.size(); ++k)
+      node->text.append(format.literals[k]).append(values[k].text(format.specs[k]));
+    node->text += format.literals.back();
   };
   Value result = Value::of_node(engine_.nodes, node, Value::Kind::Str);
   submit(op, i);

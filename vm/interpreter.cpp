@@ -1,5 +1,6 @@
 // Control flow and host scalars. Operations are issued in vm/issue.cpp and vm/host_ops.cpp.
 #include "vm/interpreter.h"
+#include "abi/scalar_functions.h"
 #include "vm/nan_check.h"
 #include <fmt/format.h>
 #include <stdexcept>
@@ -10,7 +11,7 @@ Interpreter::Interpreter(const Program& program, KernelProvider& kernels, const 
                          const Devices& devices, Console& console, Stats& stats)
     : program_(program), kernels_(kernels), options_(options), devices_(devices), console_(console), stats_(stats),
       engine_(program, options, devices, stats), constant_tensors_(program.tensors.size()),
-      constant_strings_(program.strings.size()), compiled_(program.kernel_count) {
+      constant_strings_(program.strings.size()), quick_(program.functions.size()), compiled_(program.kernel_count) {
   if (options.profile) options.profile->watch(&instruction_);
   Node* start = engine_.nodes.create();
   start->waiters.store(Node::done_mark(), std::memory_order_relaxed);
@@ -62,12 +63,174 @@ void Interpreter::check_stop() {
   if (options_.interrupt && options_.interrupt->load(std::memory_order_relaxed)) throw Interrupted{};
 }
 
+const Quick* Interpreter::quick(uint32_t function) {
+  auto& code = quick_.at(function);
+  if (!code)
+    code = std::make_unique<const std::vector<Quick>>(quick_code(program_.functions[function], options_.check_nan));
+  return code->data();
+}
+
+// What is plain is done here, without a call and without a look into the Instruction; all else is a step.
 std::vector<Value> Interpreter::loop() {
+  NativeMath m;
+  uint64_t issue = issue_;
+  Frame* frame = nullptr;
+  const Quick* code = nullptr;
+  Value* slots = nullptr;
+  size_t at = 0;
+  auto enter = [&] {
+    frame = top_;
+    code = frame->quick;
+    slots = frame->slots.data();
+    at = frame->at;
+  };
+  enter();
   while (true) {
-    if (top_->at >= top_->function->code.size()) malformed("a function ends without return");
-    const Instruction& i = top_->function->code[top_->at++];
+    const Quick& q = code[at++];
+    ++issue;
+    Value &a = slots[q.a], &b = slots[q.b], &out = slots[q.out];
+    switch (q.kind) {
+    case Quick::Kind::Step: break;
+    case Quick::Kind::End: malformed("a function ends without return");
+    case Quick::Kind::Const:
+      if (!out.holds_nothing()) break;
+      out.become(q.type, q.imm);
+      continue;
+    case Quick::Kind::Move:
+      if (q.gives)
+        out = std::move(a);
+      else
+        out = a;
+      continue;
+    case Quick::Kind::Where: {
+      const Value& c = slots[q.c];
+      if (!a.is_plain_number() || !b.is_plain_number() || !c.is_plain_number() || !out.holds_nothing()) break;
+      out.become(q.type, a.scalar.as<bool>() ? b.scalar : c.scalar);
+      continue;
+    }
+    case Quick::Kind::Guard:
+      if (!b.is_plain_number() || !b.scalar.as<uint8_t>()) break;
+      if (q.gives)
+        out = std::move(a);
+      else
+        out = a;
+      continue;
+    case Quick::Kind::Index: {
+      const Value& zero = slots[q.c];
+      if (!a.is_plain_number() || !b.is_plain_number() || !zero.is_plain_number() || !out.holds_nothing()) break;
+      const auto count = b.scalar.as<int64_t>();
+      auto k = a.scalar.as<int64_t>();
+      if (k < 0 && count >= 0) k += count;
+      if (zero.scalar.bits != 0 || k < 0 || k >= count) break;
+      if (q.index != Quick::kNone) slots[q.index] = Value::of_scalar(DType::I64, Scalar::of(k));
+      if (q.holds != Quick::kNone) slots[q.holds] = Value::of_scalar(DType::Bool, Scalar::of(true));
+      out.become(DType::I64, Scalar::of(k));
+      at += Quick::kIndexed - 1;
+      issue += Quick::kIndexed - 1;
+      continue;
+    }
+    case Quick::Kind::Jump:
+      if (!is_calm()) break;
+      at = q.c;
+      piece_ = issue;
+      continue;
+    case Quick::Kind::JumpIfNot:
+      if (!a.is_plain_number() || !is_calm()) break;
+      if (!a.scalar.as<uint8_t>()) at = q.c;
+      piece_ = issue;
+      continue;
+    case Quick::Kind::Call:
+    case Quick::Kind::Return: {
+      const Instruction& i = frame->function->code[at - 1];
+      instruction_ = &i;
+      issue_ = issue;
+      frame->at = at;
+      if (q.kind == Quick::Kind::Call) {
+        check_stop();
+        call(i);
+      } else if (depth_ > 1) {
+        go_back(i);
+      } else {
+        break;
+      }
+      piece_ = issue;
+      enter();
+      continue;
+    }
+    case Quick::Kind::Launch:
+      if (!launch_here(frame->function->code[at - 1])) break;
+      continue;
+    case Quick::Kind::Text:
+      if (!text_here(frame->function->code[at - 1])) break;
+      continue;
+    case Quick::Kind::Format:
+      if (!format_here(frame->function->code[at - 1])) break;
+      continue;
+    case Quick::Kind::ListLength: {
+      if (a.kind != Value::Kind::List || a.failure || q.gives || !out.holds_nothing()) break;
+      out.become(DType::I64, Scalar::of(static_cast<int64_t>(a.list ? a.list->length() : 0)));
+      continue;
+    }
+    case Quick::Kind::ListGet: {
+      if (a.kind != Value::Kind::List || a.failure || !a.list || a.list->width != 1 || q.gives) break;
+      const auto k = b.scalar.as<uint64_t>();
+      if (!b.is_plain_number() || k >= a.list->values.size()) break;
+      if (a.list->values.is_number(k) && out.holds_nothing())
+        a.list->values.get_number(k, out);
+      else
+        out = q.takes && is_own(a) ? a.list->values.take(k) : a.list->values.get(k);
+      continue;
+    }
+    case Quick::Kind::ListLeaves: {
+      const Instruction& i = frame->function->code[at - 1];
+      instruction_ = &i;
+      issue_ = issue;
+      list_get(i, q.takes);
+      continue;
+    }
+    case Quick::Kind::ListSet: {
+      if (!(q.gives & 1) || !is_own(a) || a.failure || a.list->width != 1) break;
+      const auto k = b.scalar.as<uint64_t>();
+      if (!b.is_plain_number() || k >= a.list->values.size()) break;
+      Value& given = slots[q.c];
+      if (given.is_plain_number() && a.list->values.is_number(k))
+        a.list->values.put_number(k, given);
+      else
+        a.list->values.put(k, q.gives & 4 ? std::move(given) : given);
+      out = std::move(a);
+      continue;
+    }
+    case Quick::Kind::ListAppend:
+      if (!(q.gives & 1) || !is_own(a) || a.failure || a.list->width != 1) break;
+      if (b.is_plain_number())
+        a.list->values.push_number(b);
+      else
+        a.list->values.push_back(q.gives & 2 ? std::move(b) : b);
+      out = std::move(a);
+      continue;
+#define TL_QUICK(dtype, native, op)                                                                                    \
+  case Quick::Kind::op##dtype:                                                                                         \
+    if (!a.is_plain_number() || !b.is_plain_number() || !out.holds_nothing()) break;                                   \
+    out.become(q.type, Scalar::of(body::op(m, a.scalar.as<native>(), b.scalar.as<native>())));                         \
+    continue;
+      TL_QUICK_SCALARS(TL_QUICK)
+#undef TL_QUICK
+#define TL_QUICK(dtype, native, op)                                                                                    \
+  case Quick::Kind::op##dtype##Jump: {                                                                                 \
+    if (!a.is_plain_number() || !b.is_plain_number() || !out.holds_nothing() || !is_calm()) break;                     \
+    const bool holds = body::op(m, a.scalar.as<native>(), b.scalar.as<native>());                                      \
+    out.become(DType::Bool, Scalar::of(holds));                                                                        \
+    piece_ = ++issue;                                                                                                  \
+    at = holds ? at + 1 : q.c;                                                                                         \
+    continue;                                                                                                          \
+  }
+      TL_QUICK_TESTS(TL_QUICK)
+#undef TL_QUICK
+    }
+    const Instruction& i = frame->function->code[at - 1];
     instruction_ = &i;
-    ++issue_;
+    issue_ = issue;
+    frame->at = at;
     if (i.op == BcOp::Return && depth_ == 1) {
       std::vector<Value> values;
       for (const auto& operand : i.in) {
@@ -78,7 +241,19 @@ std::vector<Value> Interpreter::loop() {
     }
     step(i);
     if (i.op == BcOp::Jump || i.op == BcOp::JumpIfNot || i.op == BcOp::Call || i.op == BcOp::Return) piece_ = issue_;
+    enter();
   }
+}
+
+void Interpreter::go_back(const Instruction& i) {
+  Frame& callee = *top_;
+  --depth_;
+  top_ = &frames_[depth_ - 1];
+  const Instruction& caller = top_->function->code[top_->at - 1];
+  for (size_t k = 0; k < caller.out.size() && k < i.in.size(); ++k)
+    set(caller.out[k], callee.slots[i.in[k].slot.index]);
+  for (Value& v : callee.slots)
+    v.reset();
 }
 
 void Interpreter::step(const Instruction& i) {
@@ -162,50 +337,12 @@ void Interpreter::step(const Instruction& i) {
     check_stop();
     call(i);
     break;
-  case BcOp::Return: {
-    Frame& callee = top();
-    --depth_;
-    top_ = &frames_[depth_ - 1];
-    const Instruction& caller = top().function->code[top().at - 1];
-    for (size_t k = 0; k < caller.out.size() && k < i.in.size(); ++k)
-      set(caller.out[k], callee.slots[i.in[k].slot.index]);
-    for (Value& v : callee.slots)
-      v.reset();
-    break;
-  }
+  case BcOp::Return: go_back(i); break;
   case BcOp::Drop:
     for (const auto& operand : i.in)
       slot(operand.slot).reset();
     break;
   }
-}
-
-// The commonest scalars, without the way through the op table.
-static bool quick(ScalarOp op, DType type, const Scalar* a, Scalar& result) {
-  if (type == DType::I64) {
-    auto x = a[0].as<int64_t>(), y = a[1].as<int64_t>();
-    auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
-    switch (op) {
-    case ScalarOp::Add: result = Scalar::of(ux + uy); return true;
-    case ScalarOp::Sub: result = Scalar::of(ux - uy); return true;
-    case ScalarOp::Mul: result = Scalar::of(ux * uy); return true;
-    case ScalarOp::Min: result = Scalar::of(x < y ? x : y); return true;
-    case ScalarOp::Max: result = Scalar::of(x > y ? x : y); return true;
-    case ScalarOp::Eq: result = Scalar::of(uint8_t{x == y}); return true;
-    case ScalarOp::Ne: result = Scalar::of(uint8_t{x != y}); return true;
-    case ScalarOp::Lt: result = Scalar::of(uint8_t{x < y}); return true;
-    case ScalarOp::Le: result = Scalar::of(uint8_t{x <= y}); return true;
-    case ScalarOp::Gt: result = Scalar::of(uint8_t{x > y}); return true;
-    case ScalarOp::Ge: result = Scalar::of(uint8_t{x >= y}); return true;
-    default: return false;
-    }
-  }
-  if (type == DType::Bool && (op == ScalarOp::And || op == ScalarOp::Or)) {
-    bool x = a[0].as<uint8_t>() != 0, y = a[1].as<uint8_t>() != 0;
-    result = Scalar::of(uint8_t{op == ScalarOp::And ? x && y : x || y});
-    return true;
-  }
-  return false;
 }
 
 void Interpreter::scalar(const Instruction& i) {
@@ -218,8 +355,7 @@ void Interpreter::scalar(const Instruction& i) {
     args[k] = v.scalar;
     if (v.failure) take_first(failure, v.failure);
   }
-  Scalar result;
-  if (n != 2 || !quick(i.scalar, i.dtype, args, result)) result = eval_scalar(i.scalar, i.dtype, {args, n});
+  const Scalar result = eval_scalar(i.scalar, i.dtype, {args, n});
   give_away(i);
   Value& out = slot(i.out[0]);
   if (out.kind != Value::Kind::Scalar) out = Value::of_scalar(result_type(i.scalar, i.dtype), result);
@@ -369,6 +505,7 @@ void Interpreter::call(const Instruction& i) {
   if (frames_.size() == depth_) frames_.emplace_back();
   Frame& frame = frames_[depth_];
   frame.function = &callee;
+  frame.quick = quick(i.index);
   frame.at = 0;
   frame.slots.resize(callee.slot_count);
   frame.from = i.loc;

@@ -6,6 +6,7 @@
 #include "vm/engine.h"
 #include "vm/io/io.h"
 #include "vm/io/text.h"
+#include "vm/quick.h"
 #include <array>
 #include <deque>
 #include <map>
@@ -23,7 +24,8 @@ public:
 private:
   struct Frame {
     const BcFunction* function = nullptr;
-    size_t at = 0; // next instruction
+    const Quick* quick = nullptr; // its instructions, decoded
+    size_t at = 0;                // next instruction
     std::vector<Value> slots;
     LocId from;                     // of the call
     const CallSite* call = nullptr; // null: nothing has needed it yet (call_chain)
@@ -40,6 +42,11 @@ private:
   // ---- interpreter.cpp: control flow and host scalars ----
   void enter_arguments(Frame& frame, std::vector<Argument> arguments);
   std::vector<Value> loop();
+  bool is_calm() const { // nothing ends the program
+    return !engine_.stopped() && !(options_.interrupt && options_.interrupt->load(std::memory_order_relaxed));
+  }
+  const Quick* quick(uint32_t function);
+  void go_back(const Instruction& i); // to the caller
   void step(const Instruction& i);
   void scalar(const Instruction& i);
   void guard(const Instruction& i);
@@ -65,6 +72,7 @@ private:
 
   // ---- issue.cpp: operations ----
   void launch(const Instruction& i);
+  bool launch_here(const Instruction& i); // a tiny kernel of numbers that are known; false: it has to be an operation
   void linalg(const Instruction& i);
   void sort(const Instruction& i);
   void launch(const Instruction& i, const CompiledKernel* compiled, FailureRef poison, int64_t local_bytes);
@@ -136,15 +144,28 @@ private:
   int64_t number_at(const Instruction& i, size_t k, FailureRef& failure); // a host i64
   // The list in operand 0 to be changed: the same one where it is the only handle and given away, else a copy.
   List* own_list(const Instruction& i, size_t width, FailureRef& failure);
-  void list_get(const Instruction& i);
+  static bool is_own(const Value& list) {
+    return list.kind == Value::Kind::List && list.list && list.list->handles == 1;
+  }
+  void list_get(const Instruction& i, bool takes); // takes: nobody will look for them in the list
   void list_join(const Instruction& i);
+  void join_numbers(const Instruction& i, const Elements& numbers);
   Value poisoned(const OutputDesc& desc, const FailureRef& failure); // of that kind
   void give_results(const Instruction& i, std::vector<Value> values);
   void wait_for_all(const Value& value, FailureRef& failure); // elements of lists too
   void text(const Instruction& i);
-  bool text_here(const Instruction& i); // false: it has to go the way of an operation
+  // What is known, and brief, at once. False: it has to go the way of an operation.
+  bool text_here(const Instruction& i);
+  bool part_here(const Instruction& i); // of a text of which each character is one byte, without more ado
+  bool format_here(const Instruction& i);
+  // Whether the text of operand 0 may become the result's: its handle is given away, and there is no other.
+  bool can_grow(const Instruction& i);
+  static bool starts_with_first(const FormatTemplate& format) { // with its first operand, as it is
+    return !format.specs.empty() && format.literals[0].empty() && format.specs[0].empty();
+  }
   const TextIndex* index_of(const Node& text);
   Value text_value(std::string text); // known now
+  Value text_list(std::vector<std::string> texts);
 
   // ---- rank_ops.cpp ----
   void ranks(const Instruction& i);
@@ -199,7 +220,11 @@ private:
   };
   std::array<IndexedText, 4> indexed_texts_;
   size_t next_indexed_ = 0;
+  std::vector<TextInput> given_; // of the operation on text that is done here, kept for their storage
+  std::vector<std::unique_ptr<const std::vector<Quick>>> quick_; // by function, once it was called
   std::vector<const CompiledKernel*> compiled_;
+  enum class Here : uint8_t { Unknown, No, Yes };
+  std::vector<Here> runs_here_; // by kernel: launch_here
   std::map<std::pair<const CallSite*, uint32_t>, CallSite> calls_;
   // Outputs of the launch being issued, kept from one to the next for their storage.
   struct Planned {

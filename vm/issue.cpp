@@ -1,5 +1,6 @@
 // Issuing kernels: sizes, memory in program order, memory taken over from values that nobody needs any more.
 #include "vm/interpreter.h"
+#include "vm/interrupt.h"
 #include "vm/linalg/linalg.h"
 #include "vm/sort/sort.h"
 #include <algorithm>
@@ -78,27 +79,53 @@ bool Interpreter::can_take_over(const Instruction& i, const OutputDesc& desc, in
   return true;
 }
 
+constexpr int64_t kTinyShare = 20; // of the work that is worth a task of its own, about 100 us
+
+// Of one tile that few elements are in: `tiles` is ceil(elements / most). Nothing: there are more tiles, or another
+// formula.
+static std::optional<int64_t> elements_of_one(const SizeFormula& tiles, KernelArgs args, int64_t& most) {
+  using Op = SizeFormula::Op;
+  const auto& steps = tiles.steps;
+  if (steps.size() < 3 || steps.back().op != Op::CeilDiv || steps[steps.size() - 2].op != Op::Const)
+    return std::nullopt;
+  most = steps[steps.size() - 2].value;
+  int64_t elements = 1;
+  for (size_t k = 0; k + 2 < steps.size(); ++k) { // a product
+    int64_t factor = 1;
+    if (steps[k].op == Op::Arg)
+      std::memcpy(&factor, args[steps[k].value], sizeof factor);
+    else if (steps[k].op == Op::Const)
+      factor = steps[k].value;
+    else if (steps[k].op != Op::Mul)
+      return std::nullopt;
+    if (__builtin_mul_overflow(elements, factor, &elements)) return std::nullopt;
+  }
+  return elements >= 0 && elements <= most ? std::optional(elements) : std::nullopt;
+}
+
 bool Interpreter::is_small(const CompiledKernel& kernel, KernelArgs args) const {
-  constexpr int64_t share = 20; // of the work that is worth a task of its own, about 100 us
   for (const KernelPhase& phase : kernel.phases) {
     int64_t tiles = phase.tiles.evaluate(args), grain = phase.grain.evaluate(args);
-    if (tiles > 0 && tiles > grain / share) return false;
+    if (tiles <= 0 || tiles <= grain / kTinyShare) continue;
+    int64_t most = 0, share = 0;
+    const auto elements = elements_of_one(phase.tiles, args, most);
+    if (!elements || __builtin_mul_overflow(grain, most, &share) || *elements > share / kTinyShare) return false;
   }
   return true;
 }
 
 void Interpreter::sweep() {
-  std::function<void(Value&)> drop = [&](Value& v) {
+  std::function<void(const Value&)> drop = [&](const Value& v) {
     if (v.node && v.node->replicas) engine_.nodes.drop_replicas(*v.node);
     if (v.list)
-      for (Value& element : v.list->values)
-        drop(element);
+      for (size_t k = 0; k < v.list->values.size(); ++k)
+        if (v.list->values.has_handle(k)) drop(v.list->values.get(k));
     if (!v.node || !v.node->done() || !v.node->failure) return;
     engine_.nodes.ledger.credit(*v.node);
     Pool::free(v.node->block);
   };
   for (size_t d = 0; d < depth_; ++d)
-    for (Value& v : frames_[d].slots)
+    for (const Value& v : frames_[d].slots)
       drop(v);
 }
 
@@ -146,6 +173,69 @@ void Interpreter::note_shapes(Operation& op, const Instruction& i) const {
 }
 
 void Interpreter::launch(const Instruction& i) { launch(i, nullptr, {}, 0); }
+
+// Whether a kernel is tiny whatever its arguments are, and needs no workspace.
+static bool is_tiny(const CompiledKernel& kernel) {
+  auto constant = [](const SizeFormula& formula) -> std::optional<int64_t> {
+    if (formula.steps.empty()) return 0;
+    if (formula.steps.size() > 1 || formula.steps[0].op != SizeFormula::Op::Const) return std::nullopt;
+    return formula.steps[0].value;
+  };
+  return constant(kernel.shared_bytes) == 0 && constant(kernel.local_bytes) == 0 &&
+         std::all_of(kernel.phases.begin(), kernel.phases.end(), [&](const KernelPhase& phase) {
+           return constant(phase.tiles) && constant(phase.grain) && *constant(phase.tiles) > 0 &&
+                  *constant(phase.tiles) <= *constant(phase.grain) / kTinyShare;
+         });
+}
+
+// As an operation it would take many times as long, and its results a memory of their own each. What fails goes the way
+// of all.
+bool Interpreter::launch_here(const Instruction& i) {
+  constexpr size_t most = 16;
+  if (i.index >= runs_here_.size()) runs_here_.resize(i.index + 1);
+  Here& known = runs_here_[i.index];
+  if (known == Here::Unknown) {
+    const bool watched = options_.watch || options_.inject || options_.profile || options_.check_nan ||
+                         options_.schedule_seed || engine_.is_card(options_.device);
+    known = !watched && is_tiny(kernel(i.index)) && i.in.size() + i.out.size() <= most ? Here::Yes : Here::No;
+  }
+  if (known == Here::No) return false;
+  struct Noticed : KernelErrors {
+    bool any = false;
+  } errors{{[](KernelErrors* self, int32_t, int64_t, int64_t, int64_t) { static_cast<Noticed*>(self)->any = true; }}};
+  void* args[most];
+  uint64_t results[most]; // only those that there are are set
+  size_t n = 0;
+  for (const tl::Operand& operand : i.in) {
+    Value& value = slot(operand.slot);
+    if (!value.is_plain_number()) return false;
+    args[n++] = &value.scalar;
+  }
+  for (size_t k = 0; k < i.out.size(); ++k) {
+    results[k] = 0;
+    args[n++] = &results[k];
+  }
+  const CompiledKernel& compiled = *compiled_[i.index];
+  const KernelWorkspace none{};
+  auto run = [&] {
+    for (const KernelPhase& phase : compiled.phases)
+      phase.function(args, 0, phase.tiles.steps[0].value, &none, &errors);
+  };
+  if (!options_.interrupt || !i.outputs[0].suffers) // else it has loops
+    run();
+  else if (!run_interruptibly(*options_.interrupt, run))
+    return false;
+  if (errors.any) return false;
+  ++stats_.operations;
+  ++stats_.kernels_launched;
+  for (size_t k = 0; k < i.out.size(); ++k) { // numbers need not be given away
+    Value& out = slot(i.out[k]);
+    if (!out.holds_nothing()) out.reset();
+    out.become(i.outputs[k].dtype, Scalar{results[k]});
+    stats_.bytes += static_cast<uint64_t>(size_of(i.outputs[k].dtype));
+  }
+  return true;
+}
 
 // Of the phase that has most.
 static int64_t most_tiles(const GpuKernel& kernel, KernelArgs args) {

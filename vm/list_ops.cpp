@@ -2,6 +2,7 @@
 #include "vm/interpreter.h"
 #include "vm/io/io.h"
 #include "vm/io/list.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl {
@@ -65,9 +66,8 @@ void Interpreter::wait_for_all(const Value& value, FailureRef& failure) {
     wait_for(value.node);
     take_first(failure, value.node->failure);
   }
-  if (value.list)
-    for (const Value& element : value.list->values)
-      wait_for_all(element, failure);
+  for (size_t k = 0; value.list && k < value.list->values.size(); ++k)
+    if (value.list->values.has_handle(k)) wait_for_all(value.list->values.get(k), failure);
 }
 
 void Interpreter::list(const Instruction& i) {
@@ -82,9 +82,8 @@ void Interpreter::list(const Instruction& i) {
       value = Value::of_list(nullptr);
       value.failure = failure;
     }
-    std::vector<Value> values;
-    values.push_back(std::move(value));
-    give_results(i, std::move(values));
+    give_away(i);
+    set(i.out[0], std::move(value));
   };
   switch (i.host_op) {
   case HostOp::ListMake: {
@@ -98,11 +97,10 @@ void Interpreter::list(const Instruction& i) {
     const List* list = list_at(i, 0, failure);
     Value value = Value::of_scalar(DType::I64, Scalar::of(static_cast<int64_t>(list ? list->length() : 0)));
     value.failure = failure;
-    std::vector<Value> values;
-    values.push_back(std::move(value));
-    return give_results(i, std::move(values));
+    give_away(i);
+    return set(i.out[0], std::move(value));
   }
-  case HostOp::ListGet: return list_get(i);
+  case HostOp::ListGet: return list_get(i, false);
   case HostOp::ListSet: {
     size_t width = i.in.size() - 2;
     int64_t at = number_at(i, 1, failure);
@@ -110,7 +108,7 @@ void Interpreter::list(const Instruction& i) {
     List* list = own_list(i, width, failure);
     if (at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
     for (size_t k = 0; k < width; ++k)
-      list->values[static_cast<size_t>(at) * width + k] = in(i, 2 + k);
+      list->values.put(static_cast<size_t>(at) * width + k, in(i, 2 + k));
     return give_list(list);
   }
   case HostOp::ListAppend: {
@@ -123,11 +121,15 @@ void Interpreter::list(const Instruction& i) {
     const List* more = list_at(i, 1, failure);
     if (list_at(i, 0, failure); failure) return give_list(nullptr);
     if (!more) return give_list(in(i, 0).list);
+    const List* first = in(i, 0).list;
+    const bool own_first = is_own(in(i, 0)) && i.in[0].last_use, own_more = is_own(in(i, 1)) && i.in[1].last_use;
+    if (own_more && first && first != more &&
+        (!own_first || first->values.size() < more->values.size())) { // the longer one grows
+      in(i, 1).list->values.prepend(first->values);
+      return give_list(in(i, 1).list);
+    }
     List* list = own_list(i, more->width, failure);
-    size_t count = more->values.size(); // `more` may be the same list
-    list->values.reserve(list->values.size() + count);
-    for (size_t k = 0; k < count; ++k)
-      list->values.push_back(more->values[k]);
+    list->values.append(more->values, 0, more->values.size());
     return give_list(list);
   }
   case HostOp::ListSlice: {
@@ -148,9 +150,9 @@ void Interpreter::list(const Instruction& i) {
     }
     auto* part = new List;
     part->width = width;
+    part->values.reserve(static_cast<size_t>(count) * width);
     for (int64_t k = 0; k < count; ++k)
-      for (size_t leaf = 0; leaf < list->width; ++leaf)
-        part->values.push_back(list->values[static_cast<size_t>(start + k * step) * width + leaf]);
+      part->values.append(list->values, static_cast<size_t>(start + k * step) * width, width);
     return give_list(part);
   }
   case HostOp::ListJoin: return list_join(i);
@@ -158,41 +160,80 @@ void Interpreter::list(const Instruction& i) {
   }
 }
 
-void Interpreter::list_get(const Instruction& i) {
+void Interpreter::list_get(const Instruction& i, bool takes) {
   FailureRef failure;
   const List* list = list_at(i, 0, failure);
   int64_t at = number_at(i, 1, failure);
-  size_t width = i.out.size() - i.ints.size() / 2;
-  std::vector<Value> values;
-  values.reserve(i.out.size());
+  const size_t width = i.out.size() - i.ints.size() / 2;
   if (failure) {
+    std::vector<Value> values;
     for (size_t k = 0; k < i.out.size(); ++k)
       values.push_back(poisoned(i.outputs.at(k), failure));
     return give_results(i, std::move(values));
   }
   if (!list || at < 0 || static_cast<size_t>(at) >= list->length()) malformed("an index of a list is out of range");
+  takes = takes && is_own(in(i, 0));
+  const bool stays = !i.in[0].last_use && std::find(i.out.begin(), i.out.end(), i.in[0].slot) == i.out.end();
+  const Value held = stays ? Value() : in(i, 0); // else its slot may be a result's
+  Elements& values = in(i, 0).list->values;
+  const size_t first = static_cast<size_t>(at) * list->width;
+  give_away(i);
   for (size_t k = 0; k < width; ++k)
-    values.push_back(list->values[static_cast<size_t>(at) * list->width + k]);
+    if (Value& out = slot(i.out[k]); values.is_number(first + k) && out.holds_nothing())
+      values.get_number(first + k, out);
+    else
+      out = takes ? values.take(first + k) : values.get(first + k);
   for (size_t k = 0; k < i.ints.size(); k += 2) {
-    const Value& leaf = values.at(static_cast<size_t>(i.ints[k]));
-    values.push_back(Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
+    const Value& leaf = slot(i.out[static_cast<size_t>(i.ints[k])]);
+    set(i.out[width + k / 2],
+        Value::of_scalar(DType::I64, Scalar::of(leaf.dims.view()[static_cast<size_t>(i.ints[k + 1])])));
   }
-  give_results(i, std::move(values));
+}
+
+// Numbers as one tensor.
+void Interpreter::join_numbers(const Instruction& i, const Elements& numbers) {
+  const OutputDesc& desc = i.outputs.at(0);
+  const auto each = static_cast<size_t>(size_of(desc.dtype));
+  const size_t bytes = numbers.size() * each;
+  std::vector<std::byte> packed(bytes);
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    const Scalar number = numbers.number(k);
+    std::memcpy(packed.data() + k * each, &number.bits, each);
+  }
+  Operation* op = operation();
+  op->kind = Operation::Kind::Task;
+  op->small = true;
+  op->device = cpu_of(kNoDevice);
+  const auto count = static_cast<int64_t>(numbers.size());
+  Dims dims;
+  dims.push_back(count);
+  Value result = make_output(*op, desc.dtype, std::move(dims));
+  if (!engine_.allocate(*op, *result.node, op->device, bytes, [this] { sweep(); }))
+    op->failure = no_memory(*op, type_text(desc.dtype, result.dims.view()), bytes);
+  op->task = [packed = std::move(packed), data = result.node->data](Operation&) {
+    std::memcpy(data, packed.data(), packed.size());
+  };
+  engine_.submit(op);
+  give_away(i);
+  set(i.out[0], std::move(result));
+  if (i.out.size() > 1) set(i.out[1], Value::of_scalar(DType::I64, Scalar::of(count)));
 }
 
 void Interpreter::list_join(const Instruction& i) {
   FailureRef failure;
   const List* list = list_at(i, 0, failure);
   const OutputDesc& desc = i.outputs.at(0);
+  if (!failure && list && desc.dims.size() == 1 && list->values.are_numbers()) return join_numbers(i, list->values);
   size_t rank = desc.dims.size();
   auto axis = static_cast<size_t>(i.ints.at(0));
   bool stack = i.ints.at(1) != 0;
   std::vector<std::vector<int64_t>> parts;
+  std::vector<Value> elements;
   for (size_t k = 0; list && k < list->values.size(); ++k) {
-    auto view = list->values[k].dims.view();
+    const Value& element = elements.emplace_back(list->values.get(k));
+    auto view = element.dims.view();
     parts.emplace_back(view.begin(), view.end());
-    if (list->values[k].kind == Value::Kind::Scalar) parts.back().clear();
-    take_first(failure, list->values[k].failure);
+    take_first(failure, element.failure);
   }
   JoinedSizes joined;
   if (!failure) {
@@ -201,7 +242,7 @@ void Interpreter::list_join(const Instruction& i) {
       RuntimeError error = engine_.error_at_site(i.site, 0, 0, 0, i.loc, call_chain());
       error.message = joined.problem;
       // An element that failed has no sizes: then that is what to report.
-      for (const Value& element : list ? std::span<const Value>(list->values) : std::span<const Value>()) {
+      for (const Value& element : elements) {
         if (!element.node) continue;
         wait_for(element.node);
         take_first(failure, element.node->failure);
@@ -210,8 +251,8 @@ void Interpreter::list_join(const Instruction& i) {
     }
   }
   int16_t device = kNoDevice;
-  for (size_t k = 0; list && !failure && k < list->values.size(); ++k) {
-    int16_t other = list->values[k].device;
+  for (size_t k = 0; !failure && k < elements.size(); ++k) {
+    int16_t other = elements[k].device;
     if (device != kNoDevice && other != kNoDevice && device != other) {
       RuntimeError error = mixed_devices(device, other, i.loc);
       Engine::add_calls(error, call_chain());
@@ -231,8 +272,8 @@ void Interpreter::list_join(const Instruction& i) {
   Operation* op = operation();
   op->kind = Operation::Kind::Task;
   std::vector<Operand> sources;
-  for (size_t k = 0; list && k < list->values.size(); ++k)
-    sources.push_back(operand(*op, list->values[k]));
+  for (const Value& element : elements)
+    sources.push_back(operand(*op, element));
   op->device = cpu_of(device);
   Value result = make_output(*op, desc.dtype, dims);
   if (rank) result.device = device;

@@ -1,34 +1,38 @@
 #include "vm/value.h"
+#include <algorithm>
+#include <cstdlib>
+#include <new>
 
 namespace tl {
 
-Value::Value(const Value& other)
-    : kind(other.kind), dtype(other.dtype), device(other.device), scalar(other.scalar), failure(other.failure),
-      node(other.node), offset(other.offset), dims(other.dims), pool(other.pool), list(other.list) {
-  if (node) ++node->handles;
-  if (list) ++list->handles;
+void Dims::leave() {
+  if (--sizes_->users == 0) std::free(sizes_);
 }
 
-Value::Value(Value&& other) noexcept
-    : kind(std::exchange(other.kind, Kind::Empty)), dtype(other.dtype), device(other.device), scalar(other.scalar),
-      failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)), offset(other.offset),
-      dims(std::move(other.dims)), pool(other.pool), list(std::exchange(other.list, nullptr)) {}
+void Dims::make_own() {
+  const uint32_t rank = sizes_ ? sizes_->rank : 0, room = std::max<uint32_t>(4, 2 * rank);
+  void* memory = std::malloc(sizeof(Sizes) + room * sizeof(int64_t));
+  if (!memory) throw std::bad_alloc();
+  auto* own = new (memory) Sizes{1, rank, room};
+  if (rank) std::copy_n(sizes_->data(), rank, own->data());
+  if (sizes_) leave();
+  sizes_ = own;
+}
 
 void Value::assign(const Value& other) {
-  if (this != &other) assign(Value(other));
+  if (this != &other) assign(Value(other)); // which may be an element of a list that goes
 }
 
 void Value::assign(Value&& other) noexcept {
   if (this == &other) return;
   reset();
-  kind = std::exchange(other.kind, Kind::Empty);
-  dtype = other.dtype;
-  device = other.device;
+  take_head(other);
+  other.kind = Kind::Empty;
   scalar = other.scalar;
   failure = std::move(other.failure);
   node = std::exchange(other.node, nullptr);
   offset = other.offset;
-  if (node) dims = std::move(other.dims);
+  dims = std::move(other.dims);
   pool = other.pool;
   list = std::exchange(other.list, nullptr);
 }
@@ -39,11 +43,12 @@ void Value::release() {
   if (list && --list->handles == 0) delete list;
   list = nullptr;
   failure = {};
+  dims = {};
 }
 
 Value Value::of_list(List* list) {
   Value v;
-  v.kind = Kind::List;
+  v.set_head(Kind::List, {}, kNoDevice);
   v.list = list;
   if (list) ++list->handles;
   return v;
@@ -51,8 +56,7 @@ Value Value::of_list(List* list) {
 
 Value Value::of_node(NodePool& pool, Node* node, Kind kind, DType type, Dims dims, int64_t offset) {
   Value v;
-  v.kind = kind;
-  v.dtype = type;
+  v.set_head(kind, type, kNoDevice);
   v.node = node;
   v.offset = offset;
   v.dims = std::move(dims);

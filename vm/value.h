@@ -139,23 +139,29 @@ struct Node {
   }
 };
 
-// Sizes; no allocation up to rank 6.
+// Sizes; of rank 0, as numbers and texts have, a null pointer. Copies share them. Issuing thread only.
 class Dims {
 public:
-  void clear() {
-    rank_ = 0;
-    large_.clear();
+  Dims() = default;
+  Dims(const Dims& other) : sizes_(other.sizes_) {
+    if (sizes_) ++sizes_->users;
   }
+  Dims(Dims&& other) noexcept : sizes_(std::exchange(other.sizes_, nullptr)) {}
+  Dims& operator=(Dims other) noexcept {
+    std::swap(sizes_, other.sizes_);
+    return *this;
+  }
+  ~Dims() {
+    if (sizes_) leave();
+  }
+  void clear() { *this = Dims(); }
   void push_back(int64_t size) {
-    if (rank_ < kInline)
-      small_[rank_] = size;
-    else {
-      if (rank_ == kInline) large_.assign(small_, small_ + kInline);
-      large_.push_back(size);
-    }
-    ++rank_;
+    if (!sizes_ || sizes_->users > 1 || sizes_->rank == sizes_->room) make_own();
+    sizes_->data()[sizes_->rank++] = size;
   }
-  std::span<const int64_t> view() const { return {rank_ <= kInline ? small_ : large_.data(), rank_}; }
+  std::span<const int64_t> view() const {
+    return sizes_ ? std::span<const int64_t>(sizes_->data(), sizes_->rank) : std::span<const int64_t>();
+  }
   // Number of elements, or nothing if a size is none that an axis may have, or the product overflows.
   std::optional<int64_t> count() const {
     int64_t n = 1;
@@ -171,10 +177,14 @@ public:
   }
 
 private:
-  static constexpr size_t kInline = 6;
-  size_t rank_ = 0;
-  int64_t small_[kInline] = {};
-  std::vector<int64_t> large_;
+  struct Sizes { // and behind it `room` sizes
+    size_t users = 1;
+    uint32_t rank = 0, room = 0;
+    int64_t* data() { return reinterpret_cast<int64_t*>(this + 1); }
+  };
+  void leave(); // one user less
+  void make_own();
+  Sizes* sizes_ = nullptr;
 };
 
 class NodePool;
@@ -189,23 +199,28 @@ struct Value {
   Scalar scalar;              // Scalar
   FailureRef failure;         // Scalar, List: poisoned
   Node* node = nullptr;       // Tensor, Str
+  List* list = nullptr;       // List; null: of no elements, or poisoned
   int64_t offset = 0;         // Tensor: bytes from node->data
   Dims dims;                  // Tensor
   NodePool* pool = nullptr;
-  List* list = nullptr; // List; null: of no elements, or poisoned
 
   Value() = default;
-  Value(const Value& other);
-  Value(Value&& other) noexcept;
+  inline Value(const Value& other);
+  Value(Value&& other) noexcept
+      : scalar(other.scalar), failure(std::move(other.failure)), node(std::exchange(other.node, nullptr)),
+        list(std::exchange(other.list, nullptr)), offset(other.offset), dims(std::move(other.dims)), pool(other.pool) {
+    take_head(other);
+    other.kind = Kind::Empty;
+  }
   Value& operator=(const Value& other) {
-    if (is_number() && other.is_number())
+    if (holds_nothing() && other.holds_nothing())
       take_number(other);
     else
       assign(other);
     return *this;
   }
   Value& operator=(Value&& other) noexcept {
-    if (is_number() && other.is_number()) {
+    if (holds_nothing() && other.holds_nothing()) {
       take_number(other);
       other.kind = Kind::Empty;
     } else {
@@ -213,29 +228,46 @@ struct Value {
     }
     return *this;
   }
-  ~Value() { reset(); }
+  ~Value() {
+    if (!holds_nothing()) release();
+  }
   void reset() {
-    if (!is_number()) release();
+    if (!holds_nothing()) release();
     kind = Kind::Empty;
   }
 
   static Value of_scalar(DType type, Scalar scalar) {
     Value v;
-    v.kind = Kind::Scalar;
-    v.dtype = type;
-    v.scalar = scalar;
+    v.become(type, scalar);
     return v;
   }
   static Value of_list(List* list); // a new handle on a list
+  // A number that is not poisoned.
+  bool is_plain_number() const { return kind == Kind::Scalar && !failure; }
+  // Such a number, or nothing: it may be written over.
+  bool holds_nothing() const { return kind <= Kind::Scalar && !failure; }
+  void become(DType type, Scalar number, int16_t of_device = kNoDevice) { // of what holds nothing
+    set_head(Kind::Scalar, type, of_device);
+    scalar = number;
+  }
   // A new handle on a node.
   static Value of_node(NodePool& pool, Node* node, Kind kind, DType type = {}, Dims dims = {}, int64_t offset = 0);
 
 private:
-  bool is_number() const { return !node && !list && !failure; } // or nothing: it holds what need not be released
+  // The first three are written, and read, together: a processor waits where it reads at once what it has just written
+  // piece by piece.
+  void set_head(Kind k, DType type, int16_t d) {
+    const uint32_t head = static_cast<uint32_t>(k) | static_cast<uint32_t>(type) << 8 |
+                          static_cast<uint32_t>(static_cast<uint16_t>(d)) << 16;
+    std::memcpy(static_cast<void*>(this), &head, sizeof head);
+  }
+  void take_head(const Value& other) {
+    uint32_t head = 0;
+    std::memcpy(&head, static_cast<const void*>(&other), sizeof head);
+    std::memcpy(static_cast<void*>(this), &head, sizeof head);
+  }
   void take_number(const Value& other) {
-    kind = other.kind;
-    dtype = other.dtype;
-    device = other.device;
+    take_head(other);
     scalar = other.scalar;
   }
   void assign(const Value& other);
@@ -243,41 +275,93 @@ private:
   void release();
 };
 
-// Values, of which the first and the last ones leave at the cost of those that do.
-class ValueQueue {
+// Values in 16 bytes each: numbers and short texts as they are, which has them in the cache, and takes pages of memory
+// for few. The first and the last ones leave at the cost of those that do.
+class Elements {
 public:
-  size_t size() const { return values_.size() - gone_; }
-  Value& operator[](size_t k) { return values_[gone_ + k]; }
-  const Value& operator[](size_t k) const { return values_[gone_ + k]; }
-  Value* begin() { return values_.data() + gone_; }
-  Value* end() { return values_.data() + values_.size(); }
-  const Value* begin() const { return values_.data() + gone_; }
-  const Value* end() const { return values_.data() + values_.size(); }
-  void reserve(size_t count) { values_.reserve(gone_ + count); }
-  void push_back(Value value) { values_.push_back(std::move(value)); }
-  // Only those in [first, first + count) stay.
-  void keep(size_t first, size_t count) {
-    values_.resize(gone_ + first + count);
-    for (size_t k = 0; k < first; ++k)
-      (*this)[k].reset();
-    gone_ += first;
-    if (gone_ <= values_.size() / 2) return;
-    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(gone_));
-    gone_ = 0;
+  Elements() = default;
+  Elements(const Elements& other) { append(other, 0, other.size()); }
+  Elements& operator=(const Elements&) = delete;
+  ~Elements();
+  size_t size() const { return end_ - begin_; }
+  Value get(size_t k) const; // a new handle, or a new node for a short text
+  Value take(size_t k);      // nothing is left there
+  void put(size_t k, Value value);
+  void push_back(Value value);
+  void push_text(NodePool& pool, std::string&& text); // one that is known
+  void reserve(size_t count) {
+    if (begin_ + count > room_) make_room(count);
   }
+  void append(const Elements& other, size_t first, size_t count); // also of itself
+  void prepend(const Elements& other);                            // not itself
+  void keep(size_t first, size_t count);                          // only those in [first, first + count) stay
+
+  bool is_number(size_t k) const { return at(k).kind == Kind::Number; } // that is not poisoned
+  bool are_numbers() const;                                             // all, without a device; and there is one
+  Scalar number(size_t k) const { return at(k).number; }                // of such an element
+  void get_number(size_t k, Value& into) const {                        // of such an element, into what holds nothing
+    const Element& e = at(k);
+    into.become(e.dtype, e.number, e.device);
+  }
+  void put_number(size_t k, const Value& number) { // in place of such an element
+    Element& e = at(k);
+    e.dtype = number.dtype;
+    e.device = number.device;
+    e.number = number.scalar;
+  }
+  void push_number(const Value& number) { // not poisoned
+    if (end_ == room_) make_room(size() + 1);
+    cells_[end_] = {Kind::Number, number.dtype, number.device, {}, number.scalar};
+    ++end_;
+  }
+  bool has_handle(size_t k) const { return at(k).kind >= Kind::Text; } // on what others may know
+  std::optional<std::string_view> known_text(size_t k) const;          // of a text, if it is there
 
 private:
-  std::vector<Value> values_;
-  size_t gone_ = 0; // at its start
+  enum class Kind : uint8_t { Nothing, Number, Short, Text, List, Value };
+  struct Element {
+    Kind kind;
+    DType dtype; // Number; Short: the number of its bytes
+    int16_t device;
+    char more[4]; // Short: its bytes are from `device` on
+    union {
+      Scalar number;
+      Node* node;
+      List* list;
+      Value* value; // what else there is: tensors, and what is poisoned
+    };
+    char* bytes() { return reinterpret_cast<char*>(&device); }
+    const char* bytes() const { return reinterpret_cast<const char*>(&device); }
+  };
+  static constexpr size_t kShort = sizeof(Element) - 2;
+  Element& at(size_t k) { return cells_[begin_ + k]; }
+  const Element& at(size_t k) const { return cells_[begin_ + k]; }
+  Element made_of(Value value);
+  Element of_short(std::string_view text) const;
+  void release(Element& e);
+  Element shared(const Element& e) const; // another of the same
+  void make_room(size_t count);           // at least for so many
+
+  Element* cells_ = nullptr;
+  size_t begin_ = 0, end_ = 0, room_ = 0;
+  NodePool* pool_ = nullptr; // of the texts among them
 };
 
 // Elements of `width` values each. Issuing thread only; the only handle on it may change it.
 struct List {
   uint32_t handles = 0;
   size_t width = 1;
-  ValueQueue values;
-  size_t length() const { return values.size() / width; }
+  Elements values;
+  size_t length() const { return width == 1 ? values.size() : values.size() / width; }
 };
+
+inline Value::Value(const Value& other)
+    : scalar(other.scalar), failure(other.failure), node(other.node), list(other.list), offset(other.offset),
+      dims(other.dims), pool(other.pool) {
+  take_head(other);
+  if (node) ++node->handles;
+  if (list) ++list->handles;
+}
 
 // Makes and recycles nodes. Made and retained by the issuing thread, released by any.
 class NodePool {

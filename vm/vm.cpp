@@ -91,8 +91,10 @@ Argument Interpreter::result(Value& v) {
     auto list = std::make_shared<ListArgument>();
     if (v.list) {
       list->width = v.list->width;
-      for (Value& element : v.list->values)
+      for (size_t k = 0; k < v.list->values.size(); ++k) {
+        Value element = v.list->values.get(k);
         list->values.push_back(result(element));
+      }
     }
     return list;
   }
@@ -127,6 +129,7 @@ Outcome Interpreter::run(std::vector<Argument> arguments) {
     if (program_.entry >= program_.functions.size()) malformed("there is no entry function");
     Frame& frame = frames_.emplace_back();
     frame.function = &program_.functions[program_.entry];
+    frame.quick = quick(program_.entry);
     frame.slots.resize(frame.function->slot_count);
     depth_ = 1;
     top_ = &frames_.front();

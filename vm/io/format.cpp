@@ -235,6 +235,7 @@ std::string format_string(std::string_view text, std::string_view spec_text) {
 }
 
 std::string format_scalar(DType dtype, Scalar value, std::string_view spec_text) {
+  if (dtype == DType::I64 && spec_text.empty()) return std::to_string(value.as<int64_t>());
   if (dtype == DType::Device) return format_string(device_name(value.as<int64_t>()), spec_text);
   FormatCategory category = category_of(dtype);
   FormatSpec spec;

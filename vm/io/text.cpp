@@ -252,11 +252,21 @@ std::string repeated(std::string_view text, int64_t count) {
 
 } // namespace
 
-TextIndex::TextIndex(std::string_view text) : text_(text), count_(count_characters(text)) {
-  if (count_ == static_cast<int64_t>(text.size())) return;
-  starts_.reserve(static_cast<size_t>(count_ / kStride + 1));
-  int64_t k = 0;
-  for (size_t i = 0; i < text.size(); ++i)
+TextIndex::TextIndex(std::string_view text) { grow(text); }
+
+void TextIndex::grow(std::string_view text) {
+  size_t from = text_.size();
+  text_ = text;
+  const int64_t more = count_characters(text.substr(from));
+  const bool is_plain = starts_.empty() && count_ == static_cast<int64_t>(from); // each character one byte
+  if (is_plain && more == static_cast<int64_t>(text.size() - from)) {
+    count_ += more;
+    return;
+  }
+  if (is_plain) from = 0;
+  int64_t k = is_plain ? 0 : count_;
+  count_ += more;
+  for (size_t i = from; i < text.size(); ++i)
     if (!is_continuation(text[i]) && k++ % kStride == 0) starts_.push_back(i);
 }
 

@@ -16,7 +16,9 @@ using TextOutput = std::variant<Scalar, std::string, std::vector<std::string>>; 
 class TextIndex {
 public:
   explicit TextIndex(std::string_view text);
-  int64_t count() const { return count_; } // characters
+  int64_t count() const { return count_; }          // characters
+  bool is_plain() const { return starts_.empty(); } // each is one byte
+  void grow(std::string_view text);                 // it has become this one, which starts with it
   size_t
   start(int64_t character) const; // the byte where it begins, in the text that this was made of; of count(): its end
 
