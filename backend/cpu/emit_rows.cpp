@@ -3,6 +3,7 @@
 // load and a permutation of it.
 #include "backend/cpu/counters.h"
 #include "backend/cpu/emit.h"
+#include <bit>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
 #include <numeric>
@@ -25,7 +26,7 @@ constexpr int kMostInstructions = 60;
 // A phase of a tile per row, or per part of a row where it is long: the parts that short rows do not have.
 struct RowPhase {
   const Instr* loop = nullptr;
-  ValueId row, part; // the tile's row, and which part of it: 0
+  ValueId row, part; // the tile's row, and which part of it: 0; of rows whose length is known there are no parts
   ValueId length;
 };
 
@@ -43,6 +44,8 @@ public:
           body_.instrs[i].op == KOp::CopyTransposed)
         return std::nullopt;
     if (instruction_count(last.blocks[0]) > kMostInstructions || has_loops(last.blocks[0])) return std::nullopt;
+    const Instr *from = get(last.operands[0], KOp::Const), *to = get(last.operands[1], KOp::Const);
+    if (from && to && from->imm.as<int64_t>() == 0) return RowPhase{&last, body_.params[0], {}, last.operands[1]};
     // for tile % parts * size .. min(that + size, length) with tiles = rows * parts, parts = ceil(length / size)
     const Instr *lo = get(last.operands[0], KOp::Mul), *hi = get(last.operands[1], KOp::Select);
     const Instr* part = lo ? any_of(*lo, KOp::URem) : nullptr;
@@ -75,7 +78,8 @@ private:
   }
   static bool has_loops(const Block& block) {
     for (const Instr& instr : block.instrs) {
-      if (instr.op == KOp::CopyTransposed || (!instr.blocks.empty() && instr.op != KOp::If)) return true;
+      const bool unrolled = instr.op == KOp::If || instr.op == KOp::Contract;
+      if (instr.op == KOp::CopyTransposed || (!instr.blocks.empty() && !unrolled)) return true;
       for (const Block& inner : instr.blocks)
         if (has_loops(inner)) return true;
     }
@@ -211,92 +215,104 @@ Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Va
   return b.CreateBitCast(result, vector);
 }
 
-// Emits a phase of which a tile is a row three times: for short rows as one line, or a row as one vector, and as
+// Emits a phase of which a tile is a row up to three times: for short rows as one line, or a row as one vector, and as
 // `otherwise` emits it. False: it is none.
 bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& otherwise) {
   const std::optional<RowPhase> rows = Matcher(phase, definition_).match();
   if (!rows) return false;
   const Block& body = rows->loop->blocks[0];
-  auto *choose = b.GetInsertBlock(), *line = new_block("line"), *brief = new_block("brief"), *each = new_block("rows"),
-       *exit = new_block("end");
-  b.SetInsertPoint(line);
-  Value* length = param_[definition_[rows->length.index]->param];
-  Value *begin = b.CreateMul(function_->getArg(1), length), *end = b.CreateMul(function_->getArg(2), length);
-  const unsigned width = widths(body).first;
-  Value* by = b.CreateBinaryIntrinsic(in::umax, length, b.getInt64(1));
-  Value *more = b.CreateUDiv(b.getInt64(width), by), *further = b.CreateURem(b.getInt64(width), by);
-  row_length_ = length;
-  scattered_ = 0;
-  auto step = [&](const Values& at) { // the row and the column of the first lane
-    const Steps steps = steps_of(at[1], by);
-    Val row = Val::line(at[0], b.getInt64(0)), column = Val::line(at[1], b.getInt64(1));
-    row.terms.push_back({steps, nullptr, false});
-    column.terms.push_back({steps, length, true});
-    column_base_ = at[1];
+  const auto [width, narrow] = widths(body);
+  const Instr& size = *definition_[rows->length.index];
+  const bool is_known = size.op == KOp::Const;
+  constexpr uint64_t most_known = 16;
+  const auto known = is_known ? size.imm.as<uint64_t>() : 0;
+  if (is_known && (known < 2 || known > most_known)) return false;
+  const unsigned lanes = is_known ? static_cast<unsigned>(std::bit_ceil(known)) : narrow; // of a row as one vector
+  Value* length = is_known ? b.getInt64(known) : param_[size.param];
+  Value *first = function_->getArg(1), *last = function_->getArg(2);
+  // What comes before the loop over a row's elements, but for what `give` knows.
+  auto before_elements = [&](const Val& row, const std::function<bool(const Instr&)>& give) {
+    set(rows->row, row);
+    if (rows->part.valid()) set(rows->part, Val::uniform(b.getInt64(0)));
     for (const Instr& instr : phase.body.instrs) {
       if (&instr == rows->loop) break;
-      if (!instr.results.empty() && instr.results[0] == rows->row)
-        set(rows->row, row);
-      else if (!instr.results.empty() && instr.results[0] == rows->part)
-        set(rows->part, Val::uniform(b.getInt64(0)));
-      else if (instr.operands.empty() || instr.operands[0] != phase.body.params[0])
-        instruction(instr);
+      const bool is_of_parts =
+          rows->part.valid() && !instr.operands.empty() && instr.operands[0] == phase.body.params[0];
+      if (!is_of_parts && !give(instr)) instruction(instr);
     }
-    set(body.params[0], column);
-    block(body);
-    Value* next = b.CreateAdd(at[1], further);
-    Value* wraps = b.CreateICmpSGE(next, by);
-    lanes_ = {};
-    return Values{b.CreateAdd(b.CreateAdd(at[0], more), b.CreateZExt(wraps, b.getInt64Ty())),
-                  b.CreateSub(next, b.CreateSelect(wraps, by, b.getInt64(0)))};
   };
-  Value* whole = b.CreateAnd(b.CreateSub(end, begin), b.getInt64(~static_cast<uint64_t>(width - 1)));
-  Value* rest = b.CreateAdd(begin, whole);
-  Values at = loop(begin, rest, width, {function_->getArg(1), b.getInt64(0)}, [&](Value*, const Values& carried) {
-    lanes_ = {width};
-    return step(carried);
-  });
-  loop(rest, end, width, at, [&](Value* index, const Values& carried) {
-    lanes_ = {width};
-    lanes_.count = b.CreateSub(end, index);
-    lanes_.mask = lanes_.tail = tail_mask(lanes_.count);
-    return step(carried);
-  });
-  row_length_ = nullptr;
-  b.CreateBr(exit);
-  b.SetInsertPoint(brief);
-  Counters counters(*this, phase.body, rows->row);
-  Value *first_row = function_->getArg(1), *end_row = function_->getArg(2);
-  lanes_ = {width};
-  Value* mask = tail_mask(length);
-  lanes_ = {};
-  loop(first_row, end_row, 1, counters.begin(first_row), [&](Value* number, const Values& state) {
-    set(rows->row, Val::uniform(number));
-    set(rows->part, Val::uniform(b.getInt64(0)));
-    for (const Instr& instr : phase.body.instrs) {
-      if (&instr == rows->loop) break;
-      const bool of_tile = !instr.operands.empty() && instr.operands[0] == phase.body.params[0];
-      if (!of_tile && !counters.give(instr, state)) instruction(instr);
-    }
-    lanes_ = {width};
-    lanes_.count = length;
-    lanes_.mask = lanes_.tail = mask;
-    set(body.params[0], Val::line(b.getInt64(0), b.getInt64(1)));
-    block(body);
+
+  auto line = [&, width = width] {
+    Value *begin = b.CreateMul(first, length), *end = b.CreateMul(last, length);
+    Value* by = b.CreateBinaryIntrinsic(in::umax, length, b.getInt64(1));
+    Value *more = b.CreateUDiv(b.getInt64(width), by), *further = b.CreateURem(b.getInt64(width), by);
+    row_length_ = length;
+    auto step = [&](const Values& at) { // the row and the column of the first lane
+      const Steps steps = steps_of(at[1], by);
+      Val row = Val::line(at[0], b.getInt64(0)), column = Val::line(at[1], b.getInt64(1));
+      row.terms.push_back({steps, nullptr, false});
+      column.terms.push_back({steps, length, true});
+      column_base_ = at[1];
+      before_elements(row, [](const Instr&) { return false; });
+      set(body.params[0], column);
+      block(body);
+      Value* next = b.CreateAdd(at[1], further);
+      Value* wraps = b.CreateICmpSGE(next, by);
+      lanes_ = {};
+      return Values{b.CreateAdd(b.CreateAdd(at[0], more), b.CreateZExt(wraps, b.getInt64Ty())),
+                    b.CreateSub(next, b.CreateSelect(wraps, by, b.getInt64(0)))};
+    };
+    Value* whole = b.CreateAnd(b.CreateSub(end, begin), b.getInt64(~static_cast<uint64_t>(width - 1)));
+    Value* rest = b.CreateAdd(begin, whole);
+    Values at = loop(begin, rest, width, {first, b.getInt64(0)}, [&](Value*, const Values& carried) {
+      lanes_ = {width};
+      return step(carried);
+    });
+    loop(rest, end, width, at, [&](Value* index, const Values& carried) {
+      lanes_ = {width};
+      lanes_.count = b.CreateSub(end, index);
+      lanes_.mask = lanes_.tail = tail_mask(lanes_.count);
+      return step(carried);
+    });
+    row_length_ = nullptr;
+  };
+  auto brief = [&] {
+    Counters counters(*this, phase.body, rows->row);
+    lanes_ = {lanes};
+    Value* mask = known == lanes ? nullptr : tail_mask(length);
     lanes_ = {};
-    return counters.next(state);
-  });
-  b.CreateBr(exit);
-  b.SetInsertPoint(each);
-  otherwise();
-  b.CreateBr(exit);
+    loop(first, last, 1, counters.begin(first), [&](Value* number, const Values& state) {
+      before_elements(Val::uniform(number), [&](const Instr& instr) { return counters.give(instr, state); });
+      lanes_ = {lanes};
+      lanes_.count = mask ? length : nullptr;
+      lanes_.mask = lanes_.tail = mask;
+      set(body.params[0], Val::line(b.getInt64(0), b.getInt64(1)));
+      block(body);
+      lanes_ = {};
+      return counters.next(state);
+    });
+  };
+
+  auto *choose = b.GetInsertBlock(), *exit = new_block("end");
+  auto variant = [&](const char* name, const std::function<void()>& emit) {
+    auto* begin = new_block(name);
+    b.SetInsertPoint(begin);
+    emit();
+    b.CreateBr(exit);
+    return begin;
+  };
+  scattered_ = 0;
+  llvm::BasicBlock* as_line = has_chain(body) ? nullptr : variant("line", line);
+  const int64_t longest = !as_line || scattered_ >= 100 ? 0 : scattered_ > 0 ? kSparse : std::min<int64_t>(kRow, width);
+  llvm::BasicBlock *as_vector = variant("brief", brief), *as_loop = variant("rows", otherwise);
   b.SetInsertPoint(choose);
-  const int64_t longest = scattered_ >= 100 ? 0 : scattered_ > 0 ? kSparse : std::min<int64_t>(kRow, width);
-  auto* more_rows = new_block("longer");
   auto at_most = [&](int64_t most) { return b.CreateICmpSLE(length, b.getInt64(static_cast<uint64_t>(most))); };
-  b.CreateCondBr(at_most(longest), line, more_rows);
-  b.SetInsertPoint(more_rows);
-  b.CreateCondBr(at_most(width), brief, each);
+  if (as_line) {
+    auto* longer = new_block("longer");
+    b.CreateCondBr(at_most(longest), as_line, longer);
+    b.SetInsertPoint(longer);
+  }
+  b.CreateCondBr(at_most(lanes), as_vector, as_loop);
   b.SetInsertPoint(exit);
   return true;
 }

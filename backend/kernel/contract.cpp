@@ -46,6 +46,7 @@ public:
     is_window_[First] = first->is_window, is_window_[Second] = second->is_window;
     memory_[First] = b.kernel.params[first->param].dtype, memory_[Second] = b.kernel.params[second->param].dtype;
     split_result();
+    if (e_.target == Target::Cpu && is_tiny()) return false;
     if (e_.target == Target::Cpu && is_scattered()) split_by_factor();
     if (e_.target == Target::Cpu && !split_into_rows()) return false;
     if (e_.target == Target::Cpu && is_read_once()) return lower_in_place();
@@ -291,6 +292,24 @@ private:
       if (!std::count(result.begin(), result.end(), label)) batch_.push_back(label);
     for (size_t i = 0; i < begin; ++i)
       (i >= row_begin && i < row_end ? rows_ : batch_).push_back(result[i]);
+  }
+
+  // Rows of the result that are a vector at most, along which one factor lies, and few products for each element: to
+  // pack the factors would take longer than the products, which a vector for each row makes.
+  bool is_tiny() const {
+    constexpr int64_t most = 16;
+    const Labels result = long_labels();
+    const DType type = e_.type(n_.operands[First]).dtype;
+    if (!is_float(type) || result.size() < 2 || is_window_[First] || is_window_[Second]) return false;
+    auto count = [&](const Labels& labels) {
+      int64_t product = 1;
+      for (int64_t label : labels)
+        product *= sizes_.at(label).is_constant() ? std::min(sizes_.at(label).constant, most + 1) : most + 1;
+      return product;
+    };
+    const Operand right = has(Second, result.back()) && is_side_by_side(result.back(), Second) ? Second : First;
+    return count({result.back()}) <= most && count(summed_) <= most && !summed_.empty() &&
+           is_side_by_side(result.back(), right);
   }
 
   bool is_alone(int64_t label) const { return has(First, label) != has(Second, label); }

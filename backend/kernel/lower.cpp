@@ -309,8 +309,12 @@ struct Job {
     bool done = false;
     Kernel kernel = build([&](Emitter& e) { done = lower_gemm(e); });
     if (done) return kernel;
+    const std::vector<ir::Dim>& dims = function[node.results[0]].type.dims;
+    constexpr int64_t vector = 16; // elements of a row, each of them a lane
+    if (target == Target::Cpu && dims.size() > 1 && dims.back().is_constant() && dims.back().constant <= vector)
+      return with_guards(map_form, {.split = dims.size() - 1});
     Layout layout;
-    return map(function[node.results[0]].type.dims, layout);
+    return map(dims, layout);
   }
 
   Kernel update() const {
