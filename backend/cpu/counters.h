@@ -1,5 +1,6 @@
-// Numbers of a loop that its body divides, as where a tile lies along each axis: from one turn to the next quotients and
-// remainders change as the hands of a clock do, so a division is an addition and a comparison. Internal to backend/cpu.
+// Numbers of a loop that its body divides, as where a tile lies along each axis: from one turn to the next quotients
+// and remainders change as the hands of a clock do, so a division is an addition and a comparison. Internal to
+// backend/cpu.
 #pragma once
 #include "backend/cpu/emit.h"
 

@@ -76,8 +76,8 @@ public:
   std::unordered_map<uint32_t, size_t> concat_piece; // by NodeId: the piece that this loop is in
   std::unordered_map<uint32_t, ValueId> bound;       // parameters of regions, scalars of sequential code
   std::unordered_map<uint32_t, uint32_t> memory;     // tensors of sequential code -> parameter that holds them
-  // Outside of vectors, elements of a fold that are folds themselves come one after the other, so that lanes are elements
-  // of these.
+  // Outside of vectors, elements of a fold that are folds themselves come one after the other, so that lanes are
+  // elements of these.
   bool one_by_one = false;
   bool checked_apart =
       false; // Guards of the kernel's own region are checked elsewhere: pulling only keeps them in range

@@ -1,9 +1,9 @@
 // Products of matrices that a comprehension computes element by element: `[dot(x[i], y[j]) for i, j]`.
 //
 // Needs: sizes that are equal are one value.
-// Gives: a Contract in a Map whose factors are made of rows of tensors from outside is one Contract before the Map, which
-//        reads an element or a row of it. What is made for all positions is no larger than a tensor that is there, or the
-//        product of two such factors.
+// Gives: a Contract in a Map, or in Maps in each other, whose factors are made of rows of tensors from outside, is one
+//        Contract before them, of which they read an element. What is made for all positions is no larger than a tensor
+//        that is there, or the product of two such factors.
 #include "ir/graph/op_info.h"
 #include "ir/graph/rewrite.h"
 #include "passes/edit.h"

@@ -11,6 +11,21 @@ SEED, COUNT = 0, 120
 HEAD = "fn shown(x) { print(x.shape, sum(f64(x) * (f64(reshape(arange(len(flatten(x))), x.shape)) % 7.0 + 1.0))) }\n\n"
 
 
+# As text and as functions: of a vector another one; of two vectors a number; of one a number.
+MAPS = [
+    ("tanh({})", np.tanh), ("abs({})", np.abs), ("({} * 2.0)", lambda v: v * 2), ("({0} - mean({0}))", lambda v: v - v.mean()),
+    ("softmax({})", lambda v: np.exp(v - v.max()) / np.exp(v - v.max()).sum()),
+]
+PAIRS = [
+    ("sum(abs({r} - y[k]))", lambda r, q: np.abs(r - q).sum()), ("dot({r}, y[k])", lambda r, q: r @ q),
+    ("exp(-sum(({r} - y[k]) ** 2))", lambda r, q: np.exp(-((r - q) ** 2).sum())),
+]
+FOLDS = [
+    ("sum({})", np.sum), ("mean({})", np.mean), ("max({})", np.max), ("sqrt(sum({} ** 2))", lambda v: np.sqrt((v**2).sum())),
+    ("min(abs({}))", lambda v: np.abs(v).min()),
+]
+
+
 def weighed(x):
     x = np.asarray(x, np.float64)
     return x.shape, float(np.sum(x * (np.arange(x.size).reshape(x.shape) % 7 + 1.0)))
@@ -52,7 +67,7 @@ class Case:
             return "x[i][::-1]", lambda t, i, j: t["x"][i][::-1]
         if kind == "map":
             inner, f = self.row(depth - 1)
-            text, g = rng.choice([("tanh({})", np.tanh), ("abs({})", np.abs), ("({} * 2.0)", lambda v: v * 2), ("softmax({})", lambda v: np.exp(v - v.max()) / np.exp(v - v.max()).sum()), ("({0} - mean({0}))", lambda v: v - v.mean())])
+            text, g = rng.choice(MAPS)
             return text.format(inner), lambda t, i, j: g(f(t, i, j))
         if kind == "difference":
             (a, f), (b, g) = self.row(depth - 1), self.row(depth - 1)
@@ -76,11 +91,11 @@ class Case:
             return text.format(a, b), lambda t, i, j: h(f(t, i, j), g(t, i, j))
         if kind in ("over", "argmin"):
             (a, f) = self.row(depth - 1)
-            text, g = rng.choice([("sum(abs({r} - y[k]))", lambda r, q: np.abs(r - q).sum()), ("dot({r}, y[k])", lambda r, q: r @ q), ("exp(-sum(({r} - y[k]) ** 2))", lambda r, q: np.exp(-((r - q) ** 2).sum()))])
+            text, g = rng.choice(PAIRS)
             if kind == "argmin":
                 return f"{self.type}(argmin([{text.format(r=a)} for k]))", lambda t, i, j: float(np.argmin([g(f(t, i, j), q) for q in t["y"]]))
             return f"sum({text.format(r=a)} for k in 0..m)", lambda t, i, j: float(sum(g(f(t, i, j), q) for q in t["y"]))
-        text, g = rng.choice([("sum({})", np.sum), ("mean({})", np.mean), ("max({})", np.max), ("sqrt(sum({} ** 2))", lambda v: np.sqrt((v**2).sum())), ("min(abs({}))", lambda v: np.abs(v).min())])
+        text, g = rng.choice(FOLDS)
         inner, f = self.row(depth - 1)
         return text.format(inner), lambda t, i, j: float(g(f(t, i, j)))
 
