@@ -401,6 +401,8 @@ private:
   Leaves comprehension(const typed::Expr& e);
   void bind_index(const IndexRange& range, ValueId position);
   Dim axis(const IndexRange& range);
+  void check_axes(const typed::Expr& e);
+  std::optional<double> number_of(ValueId value) const;
   Leaves tensor_comprehension(const typed::Expr& e);
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
@@ -529,6 +531,7 @@ private:
   std::vector<Scope> scopes_;
   Span at_;                            // the expression that is being lowered
   std::map<uint32_t, size_t> hoisted_; // values that were put into an outer scope: into which
+  std::set<uint32_t> axes_;            // sizes that were checked to be no longer than an axis may be
   Env env_;
   std::vector<Callee> callees_;
   std::vector<MapFrame> frames_;
