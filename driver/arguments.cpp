@@ -1,4 +1,5 @@
 #include "driver/arguments.h"
+#include "abi/decimal.h"
 #include "abi/device.h"
 #include "driver/leaves.h"
 #include "driver/usage.h"
@@ -6,6 +7,7 @@
 #include "vm/io/io.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <optional>
 
@@ -94,7 +96,10 @@ Scalar parse_scalar(DType type, const std::string& name, const std::string& text
   default: {
     double value = 0;
     if (!parse_whole(text, value)) throw wrong_number(type, name, text);
-    return convert_scalar(DType::F64, type, Scalar::of(value));
+    const Scalar number = rounded_once(type, value, text);
+    const double made = convert_scalar(type, DType::F64, number).as<double>();
+    if (std::isfinite(value) && (std::isinf(made) || (made == 0 && value != 0))) throw wrong_number(type, name, text);
+    return number;
   }
   }
 }

@@ -250,7 +250,35 @@ ValueId FunctionLowerer::take(const typed::Expr& e, ValueId x, ValueId idx) {
   return gather(x, idx, static_cast<int64_t>(axis), loc(e.span));
 }
 
+// An operation that makes axes of sizes that no operand has. What is proven of sizes takes axes for no longer than one
+// may be, and a loop that makes them longer each time would else end beyond an i64.
+void FunctionLowerer::check_axes(const typed::Expr& e) {
+  const Builtin builtin = e.as<typed::BuiltinExpr>().builtin;
+  if (builtin != Builtin::Concat && builtin != Builtin::Reshape && builtin != Builtin::BroadcastTo &&
+      builtin != Builtin::Pad)
+    return;
+  for (const Size& size : e.type.shape) {
+    if (size.is_constant() || shared_.atoms.range_of(size).second <= kLongestAxis) continue;
+    const bool has_it = std::any_of(e.operands.begin(), e.operands.end(), [&](const typed::ExprPtr& operand) {
+      return std::count(operand->type.shape.begin(), operand->type.shape.end(), size) > 0;
+    });
+    const bool is_checked = std::any_of(e.checks.begin(), e.checks.end(), [&](const typed::SizeCheck& check) {
+      return check.relation == typed::SizeCheck::Relation::AtMost && check.a == size && check.b.is(kLongestAxis);
+    });
+    if (has_it || is_checked) continue;
+    const ValueId value = size_value(size);
+    if (axes_.contains(value)) continue;
+    const ValueId most = i64(kLongestAxis);
+    const uint32_t s =
+        site("SizeOverflow", "an axis cannot have {0} elements: there are at most {1} along one", e.span);
+    const ValueId axis = guard(value, scalar(ScalarOp::Le, {value, most}), s, {value, most}, e.span);
+    scopes_.back().sizes[size] = axis;
+    axes_.insert(axis);
+  }
+}
+
 Leaves FunctionLowerer::builtin(const typed::Expr& e, const std::vector<Leaves>& given) {
+  check_axes(e);
   const ValueId before = env_.contains(kToken) ? token() : ValueId{};
   Leaves made = works_on_complex(e) ? complex_builtin(e, given) : builtin_operation(e, given);
   if (!typed::is_effect(shared_.program, e) && before.valid() && token() != before)

@@ -1,7 +1,16 @@
 // Random numbers from keys and positions: docs/random.md says how.
 #include "ir/lower/function.h"
+#include <cmath>
+#include <limits>
 
 namespace tl::ir {
+
+// Of a float that is a constant.
+std::optional<double> FunctionLowerer::number_of(ValueId value) const {
+  const NodeId producer = f_[value].producer;
+  if (!producer.valid() || f_[producer].op != Op::Constant) return std::nullopt;
+  return convert_scalar(f_[value].type.dtype, DType::F64, f_[producer].as<ConstantAttrs>().literal).as<double>();
+}
 
 // 0, 1, … in row-major order under the shape of e, once its sizes are checked.
 ValueId FunctionLowerer::positions(const typed::Expr& e, LocId at) {
@@ -49,10 +58,22 @@ ValueId FunctionLowerer::uniform(const typed::Expr& e, ValueId key, ValueId lo, 
   ValueId unit = random_unit(key, positions(e, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
   ValueId low = convert(lo, compute, at), high = convert(hi, compute, at);
   ValueId width = scalar(ScalarOp::Sub, {high, low});
+  const auto first = number_of(lo), last = number_of(hi);
+  const double most = compute == DType::F64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!first || !last || !(std::abs(*last - *first) <= most)) {
+    const uint32_t s =
+        site("WrongArguments", "the ends of `uniform` are finite, and so is the distance between them", e.span);
+    width = guard(width, scalar(ScalarOp::IsFinite, {width}), s, {}, e.span);
+  }
   ValueId value = elementwise(ScalarOp::Mul, {unit, width}, shape, at);
   value = convert(elementwise(ScalarOp::Add, {value, low}, shape, at), t, at);
   // Rounding may reach hi, which is excluded.
-  return elementwise(ScalarOp::Where, {elementwise(ScalarOp::Lt, {value, hi}, shape, at), value, lo}, shape, at);
+  ValueId inside = elementwise(ScalarOp::Lt, {value, hi}, shape, at);
+  if (!first || !last || *last < *first) {
+    const ValueId above = elementwise(ScalarOp::Gt, {value, hi}, shape, at);
+    inside = elementwise(ScalarOp::Where, {scalar(ScalarOp::Lt, {hi, lo}), above, inside}, shape, at);
+  }
+  return elementwise(ScalarOp::Where, {inside, value, lo}, shape, at);
 }
 
 ValueId FunctionLowerer::normal(const typed::Expr& e, ValueId key) {
@@ -74,6 +95,11 @@ ValueId FunctionLowerer::normal(const typed::Expr& e, ValueId key) {
 ValueId FunctionLowerer::bernoulli(const typed::Expr& e, ValueId key, ValueId p) {
   LocId at = loc(e.span);
   DType compute = type(p).dtype == DType::F64 ? DType::F64 : DType::F32;
+  if (const auto known = number_of(p); !known || !(*known >= 0 && *known <= 1)) {
+    const ValueId zero = here().constant(type(p).dtype, {}), one = constant(type(p).dtype, 1.0);
+    const ValueId fine = scalar(ScalarOp::And, {scalar(ScalarOp::Ge, {p, zero}), scalar(ScalarOp::Le, {p, one})});
+    p = guard(p, fine, site("WrongArguments", "a probability is from 0 to 1", e.span), {}, e.span);
+  }
   ValueId unit = random_unit(key, positions(e, at), compute == DType::F64 ? 2 : 1, 0, compute, at);
   return elementwise(ScalarOp::Lt, {unit, convert(p, compute, at)}, dims(e.type.shape), at);
 }

@@ -1,6 +1,7 @@
 // The last walk over a finished function: it closes element types that are still open, gives literals their values and
 // makes the instances of generic calls.
 #include "parser/check/finalize.h"
+#include "abi/decimal.h"
 #include "lang/typed_walk.h"
 #include "parser/check/builtins/complex.h"
 #include "parser/check/instances.h"
@@ -57,7 +58,8 @@ static void finish_literal(typed::LiteralExpr& literal, DType whole, std::string
       if (std::isinf(single) && std::isfinite(value)) problem = fmt::format("{} does not fit in f32", text);
       number = Scalar::of(negative ? -single : single);
     } else {
-      number = convert_scalar(DType::F64, type, Scalar::of(negative ? -value : value));
+      number =
+          rounded_once(type, negative ? -value : value, is_int_form ? fmt::format("{}", number.as<uint64_t>()) : text);
       if (std::isinf(convert_scalar(type, DType::F64, number).as<double>()) && std::isfinite(value))
         problem = fmt::format("{} does not fit in {}", text.empty() ? fmt::format("{}", value) : text, name_of(type));
     }
@@ -76,6 +78,19 @@ bool has_no_size(const Type& type) {
   return std::any_of(type.shape.begin(), type.shape.end(), [](const Size& s) { return s.is_too_large(); }) ||
          std::any_of(type.elements.begin(), type.elements.end(), has_no_size);
 }
+
+// An axis that a built-in function makes longer than one may be.
+const Size* too_long(const typed::Expr& e) {
+  if (!e.is<typed::BuiltinExpr>() || !e.type.is_tensor()) return nullptr;
+  for (const Size& size : e.type.shape) {
+    if (!size.is_constant() || size.constant() <= kLongestAxis) continue;
+    const bool has_it = std::any_of(e.operands.begin(), e.operands.end(), [&](const ExprPtr& operand) {
+      return operand->type.is_tensor() && std::count(operand->type.shape.begin(), operand->type.shape.end(), size) > 0;
+    });
+    if (!has_it) return &size; // else it has been said
+  }
+  return nullptr;
+}
 } // namespace
 
 static void finalize(Context& cx, typed::Expr& e) {
@@ -90,12 +105,17 @@ static void finalize(Context& cx, typed::Expr& e) {
   for (const ExprPtr& operand : e.operands)
     no_size = no_size && !has_no_size(operand->type); // which has said so
   if (no_size) error(cx, "SizeOverflow", e.span, "a size of this is no i64");
+  if (const Size* axis = too_long(e))
+    error(
+        cx, "SizeOverflow", e.span,
+        fmt::format("an axis cannot have {} elements: there are at most {} along one", axis->constant(), kLongestAxis));
   if (e.type.is_tensor() && e.type.rank() > 0 && e.type.dtype == DType::Device)
     error(cx, "TypeMismatch", e.span, "devices do not make a tensor", "`list(…)` makes a list of them");
   if (std::string wrong = refuses_complex(e); !wrong.empty()) error(cx, "TypeMismatch", e.span, wrong);
   if (e.is<typed::InterpExpr>()) check_formats(cx, e);
   if (auto* literal = e.get_if<typed::LiteralExpr>(); literal && literal->form != LiteralForm::Value) {
     std::string problem;
+    const std::string text = literal->text;
     const double written = literal->form == LiteralForm::Float ? literal->value.as<double>() : 0;
     finish_literal(*literal, e.type.dtype, problem);
     if (!problem.empty()) {
@@ -103,7 +123,7 @@ static void finalize(Context& cx, typed::Expr& e) {
       if (std::isinf(written))
         hint = "what is infinite is `inf`";
       else if (written != 0 && e.type.dtype == DType::F32)
-        hint = fmt::format("`f64({})` is a number of 64 bits", source_text(cx, e.span));
+        hint = fmt::format("`f64({})` is a number of 64 bits", text.empty() ? source_text(cx, e.span) : text);
       error(cx, "LiteralOutOfRange", e.span, problem, hint);
     }
   }

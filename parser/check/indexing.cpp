@@ -495,7 +495,7 @@ bool SubscriptChecker::mask(ExprPtr v, typed::Subscript s) {
 // Converted to i64, and broadcast with the others.
 bool SubscriptChecker::index_tensor(ExprPtr v, typed::Subscript s) {
   s.kind = Kind::Tensor;
-  if (v->type.dtype != DType::I64) v = convert(cx, std::move(v), DType::I64);
+  v = positions(cx, std::move(v));
   enter_group();
   ++axis;
   for (size_t k = 0; k < v->type.rank(); ++k) {

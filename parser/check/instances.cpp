@@ -94,6 +94,16 @@ size_t parts_of(const Type& type, size_t most) {
     if (count < most) count += parts_of(element, most - count);
   return count;
 }
+
+bool has_function(const Type& type) {
+  return type.is_function() || std::any_of(type.elements.begin(), type.elements.end(), has_function);
+}
+
+bool takes_function(const Bindings& bindings) {
+  return std::any_of(bindings.params.begin(), bindings.params.end(), [](const Bindings::Param& param) {
+    return has_function(param.type) || (param.constant && param.constant->kind == Static::Kind::Function);
+  });
+}
 } // namespace
 
 InstanceId instance_for(Context& cx, FunctionInfo& info, const Bindings& bindings, Span call) {
@@ -120,8 +130,10 @@ InstanceId instance_for(Context& cx, FunctionInfo& info, const Bindings& binding
   if (is_large || state.depth > kMaxInstantiation || cx.instances.states.size() > kMaxInstances) {
     if (is_large || state.depth == kMaxInstantiation + 1 || cx.instances.states.size() == kMaxInstances + 1)
       error(cx, "InstantiationDepth", call,
-            fmt::format("calling `{}` needs ever new versions of it: each call has other element types or ranks",
-                        instance.name));
+            fmt::format("calling `{}` needs ever new versions of it: each call {}", instance.name,
+                        instance.name.starts_with('|') ? "has other element types, ranks or functions"
+                        : takes_function(bindings)     ? "takes another function, as one that is made of the last"
+                                                       : "has other element types or ranks"));
     state.stage = InstanceState::Stage::Done;
     state.signature.has_result = true;
     state.signature.result = Type::error();

@@ -154,6 +154,15 @@ static ExprPtr derive_jacobian(Context& cx, const Transformed& what, std::vector
   ExprPtr node = derive(cx, typed::Transform::Jacobian, what.function, std::move(args), what.chosen, span);
   if (node->type.is_error()) return node;
   const Type &x = node->operands[0]->type, y = node->type;
+  const Transformed* inner = what.function.callable.transformed;
+  if (inner && inner->builtin == Builtin::Grad && !x.is_tensor()) {
+    error(cx, "NotDifferentiable", span,
+          fmt::format("`hessian`, which is the `jacobian` of a `grad`, is of a function of one tensor of floats; `{}` "
+                      "takes {}",
+                      inner->function.name, show(cx, x)),
+          "flatten what it takes into one tensor, or take `jvp(grad(f), x, v)`: the Hessian times v");
+    return broken(span);
+  }
   if (!x.is_tensor() || !y.is_tensor() || !is_float(x.dtype) || x.dtype != y.dtype) {
     error(cx, "NotDifferentiable", span,
           fmt::format("`{}` is of a function from a tensor of floats to another of the same type; `{}` takes {} "

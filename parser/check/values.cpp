@@ -1,7 +1,9 @@
 // Nodes of the typed AST: literals, sizes, variables, conversions; values that are computed once and used again.
 #include "parser/check/values.h"
 #include "parser/check/expressions.h"
+#include "parser/check/functions.h"
 #include "parser/check/names.h"
+#include "parser/check/sizes.h"
 #include "parser/check/type_limits.h"
 #include <fmt/format.h>
 #include <limits>
@@ -106,6 +108,38 @@ std::string integer_hint(Context& cx, const typed::Expr& value, std::vector<Labe
   return fmt::format("write `{}({})` there", name_of(type.dtype), name);
 }
 
+// A u64 beyond the i64 is as far off as the last of these: what is out of range stays so.
+static ExprPtr at_most_i64(ExprPtr value) {
+  const Span span = value->span;
+  auto node = make_expr(typed::ScalarExpr{ScalarOp::Min}, span, value->type);
+  node->operands.push_back(std::move(value));
+  node->operands.push_back(
+      make_expr(typed::LiteralExpr{Scalar::of(uint64_t{INT64_MAX})}, span, Type::scalar(DType::U64)));
+  return node;
+}
+
+// What was cut to that is no end of a range.
+static ExprPtr checked_end(Context& cx, ExprPtr end) {
+  const Span span = end->span;
+  typed::Block before;
+  end = shared(cx, std::move(end), before);
+  auto node = make_expr(typed::RecastExpr{}, span, end->type);
+  const Size size = size_argument(cx, copy_simple(*end), *node, false, "");
+  SizeCheck check =
+      size_check(cx, size, INT64_MAX - 1, "the numbers of a range are i64, and an end is beyond them", span);
+  check.relation = SizeCheck::Relation::AtMost;
+  check.kind = "SizeOverflow";
+  check.notes.clear();
+  node->checks.push_back(std::move(check));
+  node->operands.push_back(std::move(end));
+  return in_block(std::move(before), std::move(node), span);
+}
+
+ExprPtr positions(Context& cx, ExprPtr value) {
+  if (refresh(cx, *value).dtype == DType::U64) value = at_most_i64(std::move(value));
+  return value->type.dtype == DType::I64 ? std::move(value) : convert(cx, std::move(value), DType::I64);
+}
+
 ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
   Type& type = refresh(cx, *value);
   if (type.is_error()) return value;
@@ -114,8 +148,12 @@ ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what) {
     return value;
   }
   if (type.is_scalar() && !type.open && is_int(type.dtype)) {
-    auto node = make_expr(typed::ConvertExpr{}, value->span, Type::scalar(DType::I64));
+    const Span span = value->span;
+    const bool may_be_more = type.dtype == DType::U64 && what != "a seed"; // of which the bits count
+    if (may_be_more) value = at_most_i64(std::move(value));
+    auto node = make_expr(typed::ConvertExpr{}, span, Type::scalar(DType::I64));
     node->operands.push_back(std::move(value));
+    if (may_be_more && what.ends_with("of a range")) return checked_end(cx, std::move(node));
     return node;
   }
   std::vector<Label> labels{label_of(cx, *value)};

@@ -22,6 +22,8 @@ ExprPtr kept(Context& cx, ExprPtr value, typed::Block& block);
 // For a float where an integer is wanted: what to write. The labels take the place where an integer became one.
 std::string integer_hint(Context& cx, const typed::Expr& value, std::vector<Label>& labels);
 ExprPtr to_i64(Context& cx, ExprPtr value, const std::string& what);
+// Integers as i64; none of u64 becomes negative.
+ExprPtr positions(Context& cx, ExprPtr value);
 ExprPtr convert(Context& cx, ExprPtr value, DType target, Span span);
 // at the value's own place
 ExprPtr convert(Context& cx, ExprPtr value, DType target);

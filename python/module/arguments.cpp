@@ -84,11 +84,15 @@ PyObject* item(PyObject* list, Py_ssize_t i) { // borrowed; null with an error w
 }
 
 // Would a number as the element that a scalar of a certain type wants not be that number? Only such an element says so.
+bool takes_number(const Parameter* parameter) { // a tensor may be of rank 0
+  return parameter && (parameter->kind == Parameter::Scalar || parameter->kind == Parameter::Tensor) &&
+         parameter->dtype;
+}
 bool is_too_large(const Parameter* parameter, double value) {
-  return parameter && parameter->kind == Parameter::Scalar && parameter->dtype && !fits(*parameter->dtype, value);
+  return takes_number(parameter) && !fits(*parameter->dtype, value);
 }
 bool is_too_large(const Parameter* parameter, long long value) {
-  if (!parameter || parameter->kind != Parameter::Scalar || !parameter->dtype || is_key(parameter->dtype)) return false;
+  if (!takes_number(parameter) || is_key(parameter->dtype)) return false;
   const Dtype& type = *parameter->dtype;
   if (type.code > 1) return !fits(type, static_cast<double>(value));
   if (type.code == 1) return value < 0 || (type.bits < 64 && value >> type.bits != 0);

@@ -63,7 +63,11 @@ uint16_t to_bfloat(double value) {
 
 bool set_integer(const Dtype& dtype, void* at, PyObject* number) {
   Ref index(PyNumber_Index(number));
-  if (!index) return false;
+  if (!index) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError))
+      PyErr_Format(PyExc_TypeError, "%s is wanted, and %R is none", dtype.name, number);
+    return false;
+  }
   if (dtype.code == 1 && dtype.bits == 64) {
     const unsigned long long value = PyLong_AsUnsignedLongLong(index.get());
     if (value == ~0ULL && PyErr_Occurred()) return false;

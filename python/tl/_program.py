@@ -68,7 +68,7 @@ class Program(_tl.Session):
     # ---- names
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # not before __init__ is done
+        if "_declared" not in self.__dict__:  # not before __init__ is done
             raise AttributeError(name)
         try:
             value = self[name]

@@ -365,6 +365,8 @@ def interpolated(m):
 def convolved(m, name):
     type = m.pick(["f32", "f64", "i64"])
     x, y, mode = m.array(type, (m.pick(SIZES[1:]),)), m.array(type, (m.pick(SIZES[1:]),)), m.pick([None, "full", "same", "valid"])
+    if type == "f64" and m.rng.random() < 0.5:
+        x, y = x + 1j * m.array(type, x.shape), y - 1j * m.array(type, y.shape)
     default = "full" if name == "convolve" else "valid"
     return Case(call(name, "x", "y", mode=mode), {"x": x, "y": y}, lambda: getattr(np, name)(x, y, mode or default), 20)
 
@@ -595,7 +597,7 @@ def subjects():
         "percentile": lambda m: quantiles(m, "percentile", np.percentile, 0.0),
         "nanpercentile": lambda m: quantiles(m, "nanpercentile", theirs.nanpercentile, 0.3),
         "std": lambda m: reducing(m, "std", wide(np.std), ("float",), extra=[("ddof", [None, 0, 1, 3])][0:0], differentiable=True),
-        "std(ddof=)": lambda m: reducing(m, "std", wide(np.std), ("float",), extra=[("ddof", [0, 1, 2, 5])]),
+        "std(ddof=)": lambda m: reducing(m, "std", wide(np.std), ("float", "int"), extra=[("ddof", [0, 1, 2, 5])]),
         "variance(ddof=)": lambda m: reducing(m, "variance", wide(np.var), ("float",), extra=[("ddof", [0, 1, 2, 5])], differentiable=True),
         "cov": lambda m: covariances(m, "cov"),
         "corrcoef": lambda m: covariances(m, "corrcoef"),

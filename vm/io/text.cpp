@@ -1,4 +1,5 @@
 #include "vm/io/text.h"
+#include "abi/decimal.h"
 #include "abi/device.h"
 #include "vm/io/input_lines.h"
 #include "vm/io/io.h"
@@ -234,7 +235,7 @@ std::optional<Scalar> number(DType type, std::string_view text) {
   case DType::BF16: {
     auto value = whole_number<double>(text);
     if (!value) return std::nullopt;
-    return convert_scalar(DType::F64, type, Scalar::of(*value));
+    return rounded_once(type, *value, text);
   }
   }
   return std::nullopt;
@@ -358,6 +359,8 @@ std::vector<std::string> unpack_texts(std::string_view bytes) {
 std::string read_input_line() {
   std::optional<std::string> line = next_input_line();
   if (!line) throw IoError("standard input has no more lines", "EndOfInput");
+  if (const size_t at = invalid_utf8(*line); at != std::string::npos)
+    throw IoError(fmt::format("a line of standard input is not text: byte {} is not UTF-8", at));
   return *std::move(line);
 }
 

@@ -1,4 +1,5 @@
 #include "vm/io/text_fields.h"
+#include "abi/decimal.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -187,7 +188,7 @@ bool parse_element(DType type, std::string_view field, Scalar& out) {
     }
     double value = 0;
     if (!parse_float(field, value)) return false;
-    out = convert_scalar(DType::F64, type, Scalar::of(value));
+    out = rounded_once(type, value, field);
     return true;
   }
   if (type == DType::Bool) {

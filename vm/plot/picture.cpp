@@ -12,6 +12,7 @@ constexpr Colour kInk{40, 40, 40}, kGrid{221, 221, 221}, kPaper{250, 250, 250};
 constexpr double kTickFont = 12, kLabelFont = 13, kTitleFont = 15, kHeadingFont = 17;
 constexpr double kBarGap = 16, kBarWidth = 14; // of the bar of colours
 constexpr double kLineWidth = 2;
+constexpr double kLeastRoom = 40; // of a category, for a part of its name
 constexpr double kFarthest = 1e7; // what lies farther off the page is as good as there
 
 Frame grown(const Frame& f, double by) { return {f.left - by, f.right + by, f.top - by, f.bottom + by}; }
@@ -111,19 +112,39 @@ private:
 
   // ---- Axes
 
+  double room_of_tick() const {
+    return (frame_.right - frame_.left) / static_cast<double>(std::max<size_t>(1, panel_.x.ticks.size()));
+  }
+
   // Of the ticks every so many, so that their labels do not touch.
-  size_t stride() const {
-    const double room = (frame_.right - frame_.left) / static_cast<double>(std::max<size_t>(1, panel_.x.ticks.size()));
-    return static_cast<size_t>(std::max(1.0, std::ceil((widest(panel_.x.labels) + 8) / std::max(1.0, room))));
+  size_t stride(const std::vector<std::string>& labels) const {
+    return static_cast<size_t>(std::max(1.0, std::ceil((widest(labels) + 8) / std::max(1.0, room_of_tick()))));
+  }
+
+  // Names of categories are cut where there is room for a part of each.
+  std::vector<std::string> x_labels() const {
+    std::vector<std::string> labels = panel_.x.labels;
+    if (panel_.x.scale != Scale::Categories || room_of_tick() < kLeastRoom) return labels;
+    for (std::string& label : labels)
+      if (const double room = room_of_tick() - 8; text_width(label) * kTickFont > room) {
+        while (!label.empty() && text_width(label + "…") * kTickFont > room) {
+          while ((static_cast<unsigned char>(label.back()) & 0xC0) == 0x80)
+            label.pop_back();
+          label.pop_back();
+        }
+        label += "…";
+      }
+    return labels;
   }
 
   void grid() {
     std::vector<Spot> lines;
-    const size_t step = stride();
+    const std::vector<std::string> labels = x_labels();
+    const size_t step = stride(labels);
     for (size_t i = 0; i < panel_.x.ticks.size(); ++i) {
       const double x = across(panel_.x.ticks[i]);
       if (panel_.x.scale != Scale::Categories) lines.insert(lines.end(), {{x, frame_.top}, {x, frame_.bottom}});
-      if (i % step == 0) text(panel_.x.labels[i], {x, frame_.bottom + 18}, Shape::Anchor::Middle, kTickFont);
+      if (i % step == 0) text(labels[i], {x, frame_.bottom + 18}, Shape::Anchor::Middle, kTickFont);
     }
     for (size_t i = 0; i < panel_.y.ticks.size(); ++i) {
       const double y = down(panel_.y.ticks[i]);

@@ -18,6 +18,8 @@ std::string utf8(uint32_t code) { // of the three-byte range
           static_cast<char>(0x80 | (code & 0x3F))};
 }
 
+constexpr int kLeastRoom = 5; // columns of a category, for a part of its name
+
 // A part of the text, at most so many characters.
 std::string shortened(const std::string& text, int most) {
   if (width_of(text) <= most) return text;
@@ -318,9 +320,13 @@ private:
   void x_axis(std::string& out, const std::string& margin) const {
     std::vector<bool> has_tick(static_cast<size_t>(columns_));
     std::string rule, below;
+    // A category that has a place has a name there.
+    const int count = static_cast<int>(panel_.x.ticks.size());
+    const bool cuts = panel_.x.scale == Scale::Categories && count > 0 && columns_ / count >= kLeastRoom;
+    const int room = cuts ? columns_ / count - 1 : columns_;
     for (size_t i = 0; i < panel_.x.ticks.size(); ++i) {
       const int at = clamped(panel_.x.position(panel_.x.ticks[i]), columns_);
-      const std::string& label = panel_.x.labels[i];
+      const std::string label = shortened(panel_.x.labels[i], room);
       const int begin = std::max(0, at - width_of(label) / 2);
       if (has_tick[static_cast<size_t>(at)] || (!below.empty() && begin < width_of(below) + 1)) continue;
       has_tick[static_cast<size_t>(at)] = true;

@@ -145,8 +145,8 @@ ExprPtr Rule::indices(size_t i) {
   cx.open.settle(v->type);
   if (!is_int(v->type.dtype))
     fail("TypeMismatch", v->span, fmt::format("`{}` takes integers, not {}", name, show(cx, v->type)));
-  else if (v->type.dtype != DType::I64)
-    v = convert(cx, std::move(v), DType::I64);
+  else
+    v = positions(cx, std::move(v));
   return v;
 }
 
