@@ -8,7 +8,7 @@
 
 namespace tl::driver {
 
-constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6;
+constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6;
 
 TensorType type_of(DType type) {
   const auto bits = static_cast<uint8_t>(8 * size_of(type));
@@ -37,6 +37,7 @@ std::optional<DType> dtype_of(TensorType type) {
 
 std::string name_of_type(TensorType type) {
   if (const auto dtype = dtype_of(type)) return std::string(name_of(*dtype));
+  if (type.code == kComplex && type.lanes == 1) return fmt::format("complex{}", type.bits);
   return fmt::format("elements of DLPack's type {}, {} bits, {} lanes", type.code, type.bits, type.lanes);
 }
 

@@ -122,7 +122,12 @@ std::vector<Arg*> arrange(Context& cx, FunctionInfo& info, std::vector<Arg>& arg
       continue;
     }
     if (result[found]) {
-      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name));
+      std::string hint;
+      if (result[found]->name.empty() && result[found]->source)
+        hint = fmt::format("by its place `{}` is `{}`, too", source_text(cx, result[found]->source->span), arg.name);
+      if (info.is_prelude && name == "norm" && arg.name == "axis")
+        hint += "; a norm by its order is `norm(x, ord = …)`";
+      error(cx, "WrongArguments", arg.name_span, fmt::format("`{}` is given twice", arg.name), hint);
       ok = false;
       continue;
     }

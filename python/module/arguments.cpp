@@ -261,12 +261,31 @@ bool Arguments::interface(const Place& place, PyObject* object) {
   return true;
 }
 
+// What PyTorch says of a sparse tensor, which has no elements one beside the other, is a trace of its own.
+bool Arguments::refuse_layout(const Place& place, PyObject* object) {
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return false;
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  const Ref layout(PyObject_GetAttrString(object, "layout"));
+  const Ref written(layout ? PyObject_Str(layout.get()) : nullptr);
+  PyErr_Clear();
+  if (!written || !PyUnicode_CompareWithASCIIString(written.get(), "torch.strided")) {
+    PyErr_Restore(type, error, traceback);
+    return false;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+  return refuse(PyExc_TypeError, place.parameter, "this has the layout %S: make it dense first, `.to_dense()`",
+                written.get());
+}
+
 bool Arguments::exchange(const Place& place, PyObject* object, const DlExchange& api) {
   Slot& slot = place.slot;
   if (api.view_object) {
-    if (api.view_object(object, &slot.tensor)) return false;
+    if (api.view_object(object, &slot.tensor)) return refuse_layout(place, object);
   } else {
-    if (api.from_object(object, &slot.managed)) return false;
+    if (api.from_object(object, &slot.managed)) return refuse_layout(place, object);
     slot.tensor = slot.managed->tensor;
   }
   place.out.kind = TL_TENSOR;
@@ -284,7 +303,7 @@ bool Arguments::dlpack(const Place& place, PyObject* object) {
     PyErr_Clear();
     capsule = Ref(PyObject_CallFunctionObjArgs(method.get(), nullptr));
   }
-  if (!capsule) return false;
+  if (!capsule) return refuse_layout(place, object);
   if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
     auto* managed = static_cast<DlVersioned*>(PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
     if (managed->version.major != 1)

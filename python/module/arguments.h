@@ -67,6 +67,7 @@ private:
   bool array(const Place& place, PyObject* object);
   bool interface(const Place& place, PyObject* object);
   bool exchange(const Place& place, PyObject* object, const DlExchange& api);
+  bool refuse_layout(const Place& place, PyObject* object);
   bool dlpack(const Place& place, PyObject* object);
   bool buffer(const Place& place, PyObject* object);
   bool integer(const Place& place, PyObject* object);

@@ -115,6 +115,15 @@ class Arrays(Case):
                 f(wrong)
         self.assertEqual((p.h(float("inf")), p.half(65504), p.i(-128)), (float("inf"), 65504, -128))
         self.assertEqual((p.h(3.4e38), p.h(10**30)), (float(np.float32(3.4e38)), float(np.float32(1e30))))
+        p = tl.compile("fn any(x: i32[..s]) -> i32[..s] = x\nfn pair(p: (f64, i64)) -> i64 = p[1]\nfn _own(x: f64) -> f64 = x")
+        for f, wrong in ((p.any, 2**31), (p.any, [2**31]), (p.any, -2**40), (p.pair, (1.5, 2**70))):
+            with self.subTest(str(wrong)), self.assertRaises(OverflowError):
+                f(wrong)
+        with self.assertRaisesRegex(TypeError, "i64 is wanted, and 2.5 is none"):
+            p.pair((1.5, 2.5))
+        self.assertEqual((int(p.any(2**31 - 1)), p._own(2.0)), (2**31 - 1, 2.0))
+        with self.assertRaises(AttributeError):
+            p._other
 
     def test_texts_of_lines(self):
         p = tl.compile("struct L { names: List<str> }\nfn mk(names: List<str>) -> L = L(names = names)")

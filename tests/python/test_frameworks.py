@@ -68,6 +68,11 @@ class Torch(Case):
             with self.assertRaises((TypeError, ValueError, RuntimeError, BufferError)):
                 self.p.same(wrong)
 
+        with self.assertRaisesRegex(TypeError, "to_dense"):
+            self.p.same(torch.ones(3).to_sparse())
+        with self.assertRaisesRegex(TypeError, "complex64"):
+            self.p.same(z)
+
     def test_structs(self):
         s = self.p.S(x=torch.ones(3))
         self.assertIsInstance(s.x, torch.Tensor)
