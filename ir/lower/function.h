@@ -401,6 +401,8 @@ private:
   Leaves comprehension(const typed::Expr& e);
   void bind_index(const IndexRange& range, ValueId position);
   Dim axis(const Size& extent, Span span);
+  void check_axes(const typed::Expr& e);
+  std::optional<double> number_of(ValueId value) const;
   Leaves tensor_comprehension(const typed::Expr& e);
   Leaves reduction(const typed::Expr& e);
   // The reduced value, and (if `count`) how many elements took part, over the indices of e from the given one on.
