@@ -183,21 +183,32 @@ struct Job {
       break;
     }
     if (!along) return std::nullopt;
-    Kernel both = build([&](Emitter& e) {
+    const int64_t shortest = along->one_by_one ? least_one_by_one : least;
+    const std::vector<const ir::Node*>& which = along->one_by_one ? inner : folds;
+    Kernel result = build([&](Emitter& e) {
       SizeFormula longest = SizeFormula::constant(0);
-      for (const ir::Node* fold : along->one_by_one ? inner : folds) {
+      bool is_known = true, is_long = false;
+      for (const ir::Node* fold : which) {
+        int64_t length = 1;
         const std::vector<ir::Dim> dims = e.folded_dims(*fold);
-        auto is_inside = [&](const ir::Dim& d) { return !d.is_constant() && e.inside(d.value); };
-        fits = fits && std::ranges::none_of(dims, is_inside);
+        for (const ir::Dim& dim : dims) {
+          is_known = is_known && dim.is_constant();
+          length = dim.is_constant() ? length * std::min(dim.constant, shortest) : length;
+          fits = fits && (dim.is_constant() || !e.inside(dim.value));
+        }
+        is_long = is_long || length >= shortest;
         if (fits) longest = at_least(std::move(longest), e.formula(dims));
       }
-      const SizeFormula is_short = is_at_most(std::move(longest), (along->one_by_one ? least_one_by_one : least) - 1);
+      fits = fits && (!is_known || is_long);
+      if (!fits) return;
       check_guards(e, true);
+      if (is_known) return form(e, *along, SizeFormula::constant(1));
+      const SizeFormula is_short = is_at_most(std::move(longest), shortest - 1);
       form(e, layout, is_short); // each way has its phase, and one of them no tiles
       form(e, *along, minus(SizeFormula::constant(1), is_short));
     });
     if (!fits) return std::nullopt;
-    return both;
+    return result;
   }
   // Is there a fold in what it folds?
   bool folds_folds(const ir::Node& reduce) const {
