@@ -263,7 +263,15 @@ ValueId Scalarizer::element(const Node& n, uint32_t which, const Indices& positi
       from.push_back(dims(0)[i] == Dim::of(1) ? i64(0) : position[static_cast<size_t>(axes[i])]);
     return at(operand(0), from);
   }
-  case Op::Reshape: return at(operand(0), reshaped(position, result.dims, dims(0)));
+  case Op::Reshape: { // sizes that a check has passed are the same ones
+    auto unguarded = [&](std::vector<Dim> sizes) {
+      for (Dim& dim : sizes)
+        while (!dim.is_constant() && f_[dim.value].producer.valid() && f_[f_[dim.value].producer].op == Op::Guard)
+          dim = Dim::of(f_[f_[dim.value].producer].operands[0]);
+      return sizes;
+    };
+    return at(operand(0), reshaped(position, unguarded(result.dims), unguarded(dims(0))));
+  }
   case Op::Transpose: {
     Indices from(position.size());
     for (size_t i = 0; i < position.size(); ++i)
