@@ -8,12 +8,20 @@ import random
 import numpy as np
 
 SEED, COUNT = 0, 120
-HEAD = "import linalg\n\nfn shown(x) { print(x.shape, sum(f64(x) * (f64(reshape(arange(len(flatten(x))), x.shape)) % 7.0 + 1.0))) }\n\n"
+SHOWN = "fn shown(x) { print(x.shape, sum(f64(x) * (f64(reshape(arange(len(flatten(x))), x.shape)) % 7.0 + 1.0))) }\n\n"
+HEAD = "import linalg\n\n" + SHOWN
 
 
 def weighed(x):
     x = np.asarray(x, np.float64)
     return x.shape, float(np.sum(x * (np.arange(x.size).reshape(x.shape) % 7 + 1.0)))
+
+
+def is_shown(weighed, line, close, size):
+    """Is the line what `shown` prints of such a tensor?"""
+    shape, total = line.rsplit(" ", 1)
+    want, value = weighed
+    return tuple(int(s) for s in shape.strip("()").split(",") if s.strip()) == want and abs(float(total) - value) <= close * max(1.0, abs(value), size)
 
 
 # Of a row r: what a turn makes of it in both languages; `row`: the result has the row's length.
@@ -97,7 +105,5 @@ def run(oracle):
             lines = done.stdout.splitlines()
             oracle.check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr[:600]}")
             for case, line in zip(cases, lines):
-                shape, total = line.rsplit(" ", 1)
-                want, value = case.expected
-                same = tuple(int(s) for s in shape.strip("()").split(",") if s.strip()) == want and abs(float(total) - value) <= 1e-8 * max(1.0, abs(value), float(case.x.size))
+                same = is_shown(case.expected, line, 1e-8, float(case.x.size))
                 oracle.check(same, f"{case.text}\n  x: {case.x.shape}: {line}, expected {case.expected}")

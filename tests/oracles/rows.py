@@ -7,9 +7,9 @@ import random
 
 import numpy as np
 
-SEED, COUNT = 0, 120
-HEAD = "fn shown(x) { print(x.shape, sum(f64(x) * (f64(reshape(arange(len(flatten(x))), x.shape)) % 7.0 + 1.0))) }\n\n"
+from batches import SHOWN, is_shown, weighed
 
+SEED, COUNT = 0, 120
 
 # As text and as functions: of a vector another one; of two vectors a number; of one a number.
 MAPS = [
@@ -24,11 +24,6 @@ FOLDS = [
     ("sum({})", np.sum), ("mean({})", np.mean), ("max({})", np.max), ("sqrt(sum({} ** 2))", lambda v: np.sqrt((v**2).sum())),
     ("min(abs({}))", lambda v: np.abs(v).min()),
 ]
-
-
-def weighed(x):
-    x = np.asarray(x, np.float64)
-    return x.shape, float(np.sum(x * (np.arange(x.size).reshape(x.shape) % 7 + 1.0)))
 
 
 class Case:
@@ -113,12 +108,9 @@ def run(oracle):
                     main.append(f'  let {case.name}_{name}: {case.type}[{", ".join("_" * x.ndim)}] = load("{case.name}.{name}.npy")')
                     arguments.append(f"{case.name}_{name}")
                 main.append(f"  shown({case.name}({', '.join(arguments)}))")
-            done = oracle.run(folder, HEAD + "\n\n".join(case.text for case in cases) + "\n\n" + "\n".join(main) + "\n}\n")
+            done = oracle.run(folder, SHOWN + "\n\n".join(case.text for case in cases) + "\n\n" + "\n".join(main) + "\n}\n")
             lines = done.stdout.splitlines()
             oracle.check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr[:600]}")
             for case, line in zip(cases, lines):
-                shape, total = line.rsplit(" ", 1)
-                want, value = case.expected
-                close = 1e-9 if case.type == "f64" else 3e-4
-                same = tuple(int(s) for s in shape.strip("()").split(",") if s.strip()) == want and abs(float(total) - value) <= close * max(1.0, abs(value), case.size)
+                same = is_shown(case.expected, line, 1e-9 if case.type == "f64" else 3e-4, case.size)
                 oracle.check(same, f"{case.text}\n  x: {case.tensors['x'].shape}: {line}, expected {case.expected}")
