@@ -130,13 +130,13 @@ private:
         const Profile::Operation& op = p_.operation(piece.operation);
         Row row = row_of(k, op);
         event(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{"line":{},)"
-                          R"("operation":{},"reads":"{}","makes":"{}","bytes":{}}}}})",
+                          R"("operation":{},"device":"{}","reads":"{}","makes":"{}","bytes":{}}}}})",
                           op.is_copy     ? "copy"
                           : op.lane >= 0 ? "lane"
                                          : "work",
                           json_string(op.name), row.process, row.thread, micros(piece.begin),
-                          micros(piece.end - piece.begin), place(op.loc), op.number, shapes(op.reads), shapes(op.makes),
-                          op.bytes));
+                          micros(piece.end - piece.begin), place(op.loc), op.number, device_at(op.device),
+                          shapes(op.reads), shapes(op.makes), op.bytes));
         Bounds& b = bounds_[piece.operation - 1];
         if (b.begin < 0 || piece.begin < b.begin) b.begin = piece.begin, b.first = row;
         if (piece.end > b.end) b.end = piece.end, b.last_begin = piece.begin, b.last = row;

@@ -13,8 +13,7 @@ import sys
 def groups_of(events):
     """Lists of {device or lane: (begin, end)}, by the waits that the issuing thread made between operations."""
     lanes = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-    devices = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
-    steps = sorted((e for e in events if e["ph"] == "X" and e["pid"] == 1 and e["tid"] == 0), key=lambda e: e["ts"])
+    steps = sorted((e for e in events if e["ph"] == "X" and e["cat"] == "issuing"), key=lambda e: e["ts"])
     group_of, group, waited = {}, 0, False
     for step in steps:
         if step["name"].startswith("wait"):
@@ -25,11 +24,11 @@ def groups_of(events):
             group_of[step["args"]["operation"]] = group
     found = {}
     for e in events:
-        number = e.get("args", {}).get("operation") if e["ph"] == "X" and e["pid"] != 1 else None
+        number = e["args"]["operation"] if e["ph"] == "X" and e["cat"] != "issuing" else None
         if number not in group_of:
             continue
-        lane = lanes[e["pid"], e["tid"]]
-        who = lane if lane.startswith("copy") else devices[e["pid"]]
+        # The issuing thread works for the devices while it waits.
+        who = lanes[e["pid"], e["tid"]] if e["cat"] == "copy" else e["args"]["device"]
         work = found.setdefault(group_of[number], {})
         begin, end = work.get(who, (e["ts"], 0))
         work[who] = (min(begin, e["ts"]), max(end, e["ts"] + e["dur"]))
