@@ -67,6 +67,8 @@ struct Partial {
 
 [[noreturn]] void fault(const kir::Kernel& kernel, const std::string& what);
 
+class Counters;
+
 class Emitter {
 public:
   // `lines`: null for code without debug information.
@@ -81,6 +83,7 @@ private:
   friend class Counters;
   friend class GemmEmitter;
   friend class LaneArray;
+  friend class Linear;
   friend class PanelEmitter;
   friend class Splitter;
 
@@ -95,6 +98,7 @@ private:
   void instruction(const kir::Instr& instr);
   void translate(const kir::Instr& instr);
   void load(const kir::Instr& instr);
+  llvm::Value* line_place(llvm::Type* element, llvm::Value* base, llvm::Value* first);
   llvm::Value* load_strided(llvm::FixedVectorType* vector, llvm::Value* first, int64_t stride, uint32_t param);
   void store(const kir::Instr& instr);
   // emit_rows.cpp: rows of few elements as one line
@@ -149,13 +153,26 @@ private:
   // for (i = lo; i < hi; i += step) with step a positive constant; returns the carried values at the end.
   using LoopBody = std::function<Values(llvm::Value* index, const Values& carried)>;
   Values loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values init, const LoopBody& body);
-  // Vector code over [lo, hi), `wide` lanes at a time and the rest `narrow` ones under a mask; step(index, carried)
-  // runs in these lanes. Where `body`, with that index, divides it by one number (a position cut into indices), all
-  // lanes of most steps have the same quotient: it divides once per stretch between two multiples, and in the steps
-  // across.
+  // emit_stretches.cpp: vector code over [lo, hi), `wide` lanes at a time and the rest `narrow` ones under a mask;
+  // step(index, carried) runs in these lanes, of which `body` has the code.
   using VectorStep = LoopBody;
   Values vector_loop(const kir::Block& body, llvm::Value* lo, llvm::Value* hi, unsigned wide, unsigned narrow,
-                     Values init, const VectorStep& step);
+                     Values init, const VectorStep& step, bool keeps_lanes = false);
+  // Where `body` divides its index, or the sum of it and what is fixed (a position cut into indices): between two
+  // multiples of what it divides by, all lanes have the same quotient.
+  struct Stretch {
+    kir::ValueId dividend, divisor;
+    llvm::Value *by = nullptr, *added = nullptr;           // the divisor; the dividend less the index
+    llvm::Value *quotient = nullptr, *remainder = nullptr; // of the first lane
+    std::shared_ptr<Counters> parts;                       // of the quotient; null: it is divided as it comes
+    Values state;                                          // of these
+    bool divides(const kir::Instr& instr) const {
+      return instr.operands[0] == dividend && instr.operands[1] == divisor;
+    }
+  };
+  std::vector<Stretch> stretches_of(const kir::Block& body, unsigned shortest);
+  Values loop_over_stretches(std::vector<Stretch> stretches, llvm::Value* lo, llvm::Value* hi, unsigned wide,
+                             unsigned narrow, const Values& init, const VectorStep& step, bool small, bool keeps_lanes);
   // if (condition) results = then() else results = otherwise
   Values branch(llvm::Value* condition, const std::function<Values()>& then, const Values& otherwise);
   void serial_for(const kir::Instr& instr);
@@ -222,10 +239,7 @@ private:
   llvm::IRBuilder<> b;
   Lanes lanes_;
   int64_t ahead_ = 0; // so many vectors further on, what lies side by side is asked of memory already; 0: is not
-  struct Stretch {    // of a line: what dividing it gives
-    kir::ValueId index, divisor;
-    llvm::Value *quotient = nullptr, *remainder = nullptr; // of its base
-  } stretch_;
+  std::vector<Stretch> stretches_; // around what is emitted
   std::vector<Val> values_;
   std::vector<bool> varying_;
   std::vector<const kir::Instr*> definition_;
@@ -243,6 +257,22 @@ private:
   std::vector<llvm::MDNode*> scope_, others_; // alias scopes by parameter
 };
 
+// emit_stretches.cpp: values of a vector loop's body that are its index and what is the same in all turns.
+class Linear {
+public:
+  Linear(Emitter& emitter, const kir::Block& body);
+  bool inside(kir::ValueId value) const { return inside_[value.index]; } // defined in the body?
+  // A value that is the same for all lanes and there before the loop; null: it is not.
+  llvm::Value* uniform(kir::ValueId value) const;
+  // What is added to the index to give this value, saturated; null: it is not a sum of the index and uniform values.
+  llvm::Value* offset(kir::ValueId value) const;
+
+private:
+  Emitter& e_;
+  const kir::Block& body_;
+  std::vector<bool> inside_; // by value
+};
+
 // emit_split.cpp: cuts a vector loop over [lo, hi) at the places where conditions on its index change.
 class Splitter {
 public:
@@ -258,15 +288,13 @@ private:
     llvm::Value* at;
   };
   std::optional<bool> known(kir::ValueId condition) const;
-  llvm::Value* uniform(kir::ValueId value) const;
-  llvm::Value* offset(kir::ValueId value) const;
   std::optional<Cut> cut_by(kir::ValueId condition) const;
   std::optional<Cut> next(const kir::Block& block) const;
   void run(llvm::Value* lo, llvm::Value* hi, const Piece& piece, int cuts);
 
   Emitter& e_;
   const kir::Block& body_;
-  std::vector<bool> inside_; // by value: is it defined in the body?
+  Linear linear_;
 };
 
 } // namespace tl::cpu

@@ -282,6 +282,11 @@ int64_t small_stride(const Val& offset) {
 
 } // namespace
 
+// Where the first lane of a line is: of lanes that are off there need not be anything.
+Value* Emitter::line_place(llvm::Type* element, Value* base, Value* first) {
+  return lanes_.mask ? b.CreateGEP(element, base, first) : b.CreateInBoundsGEP(element, base, first);
+}
+
 // Every `stride`-th element from `first` on: all the vectors they lie in, the last of which ends with the last of them.
 // Of lanes that are off nothing is read.
 Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_t stride, uint32_t param) {
@@ -290,7 +295,7 @@ Value* Emitter::load_strided(llvm::FixedVectorType* vector, Value* first, int64_
   Value* result = nullptr;
   for (int64_t part = 0; part < stride; ++part) {
     int64_t start = std::min(part * width, last + 1 - width);
-    Value* place = b.CreateConstInBoundsGEP1_64(vector->getElementType(), first, static_cast<uint64_t>(start));
+    Value* place = line_place(vector->getElementType(), first, b.getInt64(static_cast<uint64_t>(start)));
     llvm::Instruction* loaded = nullptr;
     if (lanes_.mask) {
       std::vector<int> lanes; // what each element is for; `width`: nothing
@@ -350,7 +355,7 @@ void Emitter::load(const Instr& instr) {
   llvm::Instruction* raw = nullptr;
   Value* result = nullptr;
   if (offset.is_line() && is_constant(offset.stride, 1)) {
-    Value* place = b.CreateInBoundsGEP(element, base, offset.base);
+    Value* place = line_place(element, base, offset.base);
     raw = lanes_.mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(vector, place, align, lanes_.mask, zero))
                       : b.CreateAlignedLoad(vector, place, align);
     result = raw;
@@ -358,12 +363,14 @@ void Emitter::load(const Instr& instr) {
     const int64_t bytes = static_cast<int64_t>(lanes_.width) * size_of(memory);
     for (int64_t at = 0; at < bytes && ahead_ > 0 && !lanes_.mask; at += line)
       prefetch(b.CreateConstGEP1_64(b.getInt8Ty(), place, ahead_ * bytes + at));
-  } else if (offset.is_line() && is_constant(offset.stride, -1) && !lanes_.mask) {
-    Value* first = b.CreateSub(offset.base, b.getInt64(lanes_.width - 1));
-    raw = b.CreateAlignedLoad(vector, b.CreateInBoundsGEP(element, base, first), align);
+  } else if (offset.is_line() && is_constant(offset.stride, -1)) {
+    Value* place = line_place(element, base, b.CreateSub(offset.base, b.getInt64(lanes_.width - 1)));
+    Value* mask = lanes_.mask ? b.CreateVectorReverse(lanes_.mask) : nullptr;
+    raw = mask ? static_cast<llvm::Instruction*>(b.CreateMaskedLoad(vector, place, align, mask, zero))
+               : b.CreateAlignedLoad(vector, place, align);
     result = b.CreateVectorReverse(raw);
   } else if (int64_t stride = small_stride(offset); stride > 0 && (!lanes_.mask || size_of(memory) >= 4)) {
-    result = load_strided(vector, b.CreateInBoundsGEP(element, base, offset.base), stride, instr.param);
+    result = load_strided(vector, line_place(element, base, offset.base), stride, instr.param);
   } else if (offset.is_sum()) {
     result = load_near(vector, base, offset, instr.param);
   }
@@ -396,7 +403,7 @@ void Emitter::store(const Instr& instr) {
   Value* data = to_memory(memory, in_lanes(value));
   llvm::Instruction* access = nullptr;
   if (offset.is_line() && is_constant(offset.stride, 1)) {
-    Value* place = b.CreateInBoundsGEP(element, base, offset.base);
+    Value* place = line_place(element, base, offset.base);
     access = lanes_.mask ? static_cast<llvm::Instruction*>(b.CreateMaskedStore(data, place, align, lanes_.mask))
                          : b.CreateAlignedStore(data, place, align);
   } else if (offset.is_line() && is_constant(offset.stride, -1) && !lanes_.mask) {

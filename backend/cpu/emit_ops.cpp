@@ -1,5 +1,5 @@
 // Arithmetic on scalars and on vectors.
-#include "backend/cpu/emit.h"
+#include "backend/cpu/counters.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -58,6 +58,8 @@ llvm::Constant* Emitter::constant(DType type, Scalar value) {
 }
 
 void Emitter::arithmetic(const Instr& instr) {
+  for (const Stretch& s : stretches_)
+    if (s.parts && s.parts->give(instr, s.state)) return;
   bool varying = false;
   for (kir::ValueId operand : instr.operands)
     varying |= get(operand).varying;
@@ -76,13 +78,15 @@ bool Emitter::line_arithmetic(const Instr& instr) {
   for (kir::ValueId operand : instr.operands)
     if (get(operand).varying && !get(operand).is_sum()) return false;
   Val x = get(instr.operands[0]), y = instr.operands.size() > 1 ? get(instr.operands[1]) : Val{};
-  if ((instr.op == KOp::UDiv || instr.op == KOp::URem) && instr.operands[0] == stretch_.index &&
-      instr.operands[1] == stretch_.divisor) {
-    set(instr.results[0],
-        instr.op == KOp::UDiv ? Val::uniform(stretch_.quotient) : Val::line(stretch_.remainder, b.getInt64(1)));
-    return true;
+  if (instr.op == KOp::UDiv || instr.op == KOp::URem) {
+    for (const Stretch& s : stretches_)
+      if (s.divides(instr)) {
+        const bool divides = instr.op == KOp::UDiv;
+        set(instr.results[0], divides ? Val::uniform(s.quotient) : Val::line(s.remainder, b.getInt64(1)));
+        return true;
+      }
+    return divide_line(instr);
   }
-  if (instr.op == KOp::UDiv || instr.op == KOp::URem) return divide_line(instr);
   Value* zero = b.getInt64(0);
   auto is_zero = [](Value* value) {
     auto* number = llvm::dyn_cast<llvm::ConstantInt>(value);

@@ -348,9 +348,11 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
   if (with_nan) init.push_back(splat(b.getFalse()));
   if (with_mask) init.push_back(splat(b.getFalse()));
   // What does not fill the lanes is done by halves of them, as the second may be empty. Where an index is divided the
-  // loop goes from stretch to stretch, and has to stay in step.
+  // loop goes from stretch to stretch.
   const auto width = static_cast<unsigned>(kSumLanes);
-  const unsigned narrow = only_divisor(body, body.params[0]).valid() ? width : width / 2;
+  lanes_ = {};
+  const bool in_stretches = !stretches_of(body, 0).empty();
+  const unsigned narrow = in_stretches ? width : width / 2;
   Values carried = vector_loop(body, begin, end, width, narrow, init, [&](Value* k, const Values& now) {
     Value *mask = lanes_.mask, *taken = nullptr;
     const bool is_half = lanes_.width != width;
@@ -389,7 +391,7 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
     if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
     lanes_ = {};
     return results;
-  });
+  }, in_stretches);
   lanes_ = {width, nullptr};
   Value* index = nullptr;
   if (arg) {

@@ -18,23 +18,10 @@ constexpr int kMostCuts = 6;           // pieces are code
 constexpr int kMostInstructions = 160; // of the whole body
 constexpr unsigned kFewestVectors = 4; // a shorter loop is not worth several masked rests
 
-void note_defined(const Block& block, std::vector<bool>& defined) {
-  for (ValueId param : block.params)
-    defined[param.index] = true;
-  for (const Instr& instr : block.instrs) {
-    for (ValueId result : instr.results)
-      defined[result.index] = true;
-    for (const Block& inner : instr.blocks)
-      note_defined(inner, defined);
-  }
-}
-
 } // namespace
 
 Splitter::Splitter(Emitter& emitter, const Block& body)
-    : e_(emitter), body_(body), inside_(emitter.kernel_.types.size()) {
-  note_defined(body, inside_);
-}
+    : e_(emitter), body_(body), linear_(emitter, body) {}
 
 std::optional<bool> Splitter::known(ValueId condition) const {
   if (auto found = e_.known_.find(condition); found != e_.known_.end()) return found->second;
@@ -45,31 +32,8 @@ std::optional<bool> Splitter::known(ValueId condition) const {
   return a && c ? a : std::nullopt;
 }
 
-// A value that is the same for all lanes and there before the loop; null: it is not.
-Value* Splitter::uniform(ValueId value) const {
-  const Instr* instr = e_.definition_[value.index];
-  if (instr && instr->op == KOp::Const) return e_.constant(instr->dtype, instr->imm);
-  return inside_[value.index] ? nullptr : e_.scalar(value);
-}
-
-// What is added to the index to give this value; null: it is not a sum of the index and uniform values.
-Value* Splitter::offset(ValueId value) const {
-  if (value == body_.params[0]) return e_.b.getInt64(0);
-  const Instr* instr = inside_[value.index] ? e_.definition_[value.index] : nullptr;
-  if (!instr || (instr->op != KOp::Add && instr->op != KOp::Sub)) return nullptr;
-  auto with = [&](ValueId moving, ValueId fixed, in::ID op) -> Value* {
-    Value* added = uniform(fixed);
-    Value* before = added ? offset(moving) : nullptr;
-    return before ? e_.b.CreateBinaryIntrinsic(op, before, added) : nullptr;
-  };
-  const ValueId x = instr->operands[0], y = instr->operands[1];
-  if (instr->op == KOp::Sub) return with(x, y, in::ssub_sat);
-  Value* sum = with(x, y, in::sadd_sat);
-  return sum ? sum : with(y, x, in::sadd_sat);
-}
-
 std::optional<Splitter::Cut> Splitter::cut_by(ValueId condition) const {
-  const Instr* instr = inside_[condition.index] ? e_.definition_[condition.index] : nullptr;
+  const Instr* instr = linear_.inside(condition) ? e_.definition_[condition.index] : nullptr;
   if (!instr || e_.known_.contains(condition)) return std::nullopt;
   if (instr->op == KOp::And) {
     std::optional<Cut> cut = cut_by(instr->operands[0]);
@@ -77,10 +41,10 @@ std::optional<Splitter::Cut> Splitter::cut_by(ValueId condition) const {
   }
   if ((instr->op != KOp::Lt && instr->op != KOp::Le) || e_.type_of(instr->operands[0]) != DType::I64)
     return std::nullopt;
-  const bool is_first = offset(instr->operands[0]) != nullptr; // index + offset < bound, or bound < index + offset
+  const bool is_first = linear_.offset(instr->operands[0]) != nullptr; // index + offset < bound, or bound < index + offset
   const ValueId moving = instr->operands[is_first ? 0 : 1], fixed = instr->operands[is_first ? 1 : 0];
-  Value* bound = uniform(fixed);
-  Value* added = bound ? offset(moving) : nullptr;
+  Value* bound = linear_.uniform(fixed);
+  Value* added = bound ? linear_.offset(moving) : nullptr;
   if (!added) return std::nullopt;
   // Saturated: where a condition is taken to hold it holds of the numbers themselves.
   Value* at = e_.b.CreateBinaryIntrinsic(in::ssub_sat, bound, added);

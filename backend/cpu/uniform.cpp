@@ -194,19 +194,12 @@ std::vector<const Instr*> definitions(const kir::Kernel& kernel) {
   return result;
 }
 
-kir::ValueId only_divisor(const Block& block, kir::ValueId index) {
-  kir::ValueId divisor;
-  bool single = true;
+std::vector<const Instr*> divisions(const Block& block) {
+  std::vector<const Instr*> found;
   visit_instrs(block, [&](const Instr& instr) {
-    if ((instr.op != KOp::UDiv && instr.op != KOp::URem) || instr.operands[0] != index) return;
-    single &= !divisor.valid() || divisor == instr.operands[1];
-    divisor = instr.operands[1];
+    if ((instr.op == KOp::UDiv || instr.op == KOp::URem) && instr.dtype == DType::I64) found.push_back(&instr);
   });
-  visit_instrs(block, [&](const Instr& instr) {
-    for (kir::ValueId result : instr.results)
-      single &= result != divisor;
-  });
-  return single ? divisor : kir::ValueId{};
+  return found;
 }
 
 int64_t unrolled_extent(const Instr& reduce, const std::vector<const Instr*>& definition) {

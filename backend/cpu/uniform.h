@@ -34,8 +34,8 @@ int widest_element(const kir::Kernel& kernel, const kir::Block& block);
 // A reduction over so few elements that each gets code of its own: its constant extent, else 0.
 int64_t unrolled_extent(const kir::Instr& reduce, const std::vector<const kir::Instr*>& definition);
 
-// The one number by which the block divides `index`, if that comes from outside of it.
-kir::ValueId only_divisor(const kir::Block& block, kir::ValueId index);
+// The unsigned divisions of i64 in the block.
+std::vector<const kir::Instr*> divisions(const kir::Block& block);
 
 // The instruction that defines each value, or null for parameters of blocks.
 std::vector<const kir::Instr*> definitions(const kir::Kernel& kernel);

@@ -95,33 +95,50 @@ SizeFormula Emitter::formula(std::span<const ir::Dim> dims) const {
 
 static bool is_unit(const ir::Dim& dim) { return dim.is_constant() && dim.constant == 1; }
 
-Index Emitter::decompose(ValueId linear, std::span<const ir::Dim> dims) {
+Index Emitter::decompose(ValueId linear, std::span<const ir::Dim> dims, const std::vector<bool>& as_one) {
   Index index(dims.size(), b.i64(0));
   std::vector<size_t> axes;
   for (size_t i = 0; i < dims.size(); ++i)
     if (!is_unit(dims[i])) axes.push_back(i);
-  ValueId rest = linear;
-  std::vector<ValueId> prefixes(axes.size()); // prefixes[p]: the number of components 0 … p
-  for (size_t p = axes.size(); p-- > 0;) {
-    prefixes[p] = rest;
-    if (p == 0) {
-      index[axes[0]] = rest;
-      break;
-    }
-    ValueId n = size(dims[axes[p]]);
-    index[axes[p]] = b.urem(rest, n);
-    rest = b.udiv(rest, n);
-  }
-  for (size_t p = 1; p < axes.size(); ++p) {
-    Part part{prefixes[p], {}, {}};
-    for (size_t i = 0; i <= p; ++i) {
-      part.dims.push_back(dims[axes[i]]);
-      part.components.push_back(index[axes[i]]);
+  auto note = [&](ValueId number, size_t first, size_t end) { // of axes[first], …
+    Part part{number, {}, {}};
+    for (size_t p = first; p < end; ++p) {
+      part.dims.push_back(dims[axes[p]]);
+      part.components.push_back(index[axes[p]]);
     }
     std::vector<Part>& parts = parts_[part.components[0].index];
     auto same = [&](const Part& other) { return other.linear == part.linear && other.components == part.components; };
     if (std::none_of(parts.begin(), parts.end(), same)) parts.push_back(std::move(part));
+  };
+  auto joined = [&](size_t p) { // with the one before it
+    if (p == 0 || as_one.empty()) return false;
+    for (size_t i = axes[p - 1]; i < axes[p]; ++i)
+      if (!as_one[i]) return false;
+    return true;
+  };
+  struct Whole {
+    ValueId number;
+    size_t first, end;
+  };
+  std::vector<Whole> numbers; // of axes that are in `index`
+  ValueId rest = linear;
+  for (size_t end = axes.size(); end > 0;) { // the axes before `end` have the number `rest`
+    size_t first = end - 1;
+    std::vector<ir::Dim> range{dims[axes[first]]};
+    for (; joined(first); --first)
+      range.insert(range.begin(), dims[axes[first - 1]]);
+    if (end > 1) numbers.push_back({rest, 0, end});
+    ValueId inside = first == 0 ? rest : b.urem(rest, product(range));
+    if (first > 0) rest = b.udiv(rest, product(range));
+    for (size_t p = end; p-- > first; inside = b.udiv(inside, size(dims[axes[p]]))) {
+      if (p > first) numbers.push_back({inside, first, p + 1});
+      index[axes[p]] = p == first ? inside : b.urem(inside, size(dims[axes[p]]));
+      if (p == first) break;
+    }
+    end = first;
   }
+  for (const Whole& whole : numbers)
+    note(whole.number, whole.first, whole.end);
   return index;
 }
 
@@ -136,18 +153,28 @@ ValueId Emitter::linearise(std::span<const ValueId> index, std::span<const ir::D
   ValueId offset = b.i64(0);
   for (size_t i = 0; i < values.size();) {
     const Part* best = nullptr;
-    auto it = parts_.find(values[i].index);
-    if (it != parts_.end())
+    ValueId more; // what is added to the first of the components
+    auto look = [&](ValueId first, ValueId added) {
+      auto it = parts_.find(first.index);
+      if (it == parts_.end()) return;
       for (const Part& part : it->second) {
         size_t m = part.components.size();
         if (i + m > values.size() || (best && best->components.size() >= m)) continue;
         bool match = true;
         for (size_t t = 1; t < m; ++t)
           match &= values[i + t] == part.components[t] && sizes[i + t] == part.dims[t];
-        if (match) best = &part;
+        if (match) best = &part, more = added;
       }
+    };
+    look(values[i], {});
+    if (!best && i + 1 < values.size())
+      if (const Instr* sum = b.definition(values[i]); sum && sum->op == KOp::Add)
+        for (size_t side = 0; side < 2; ++side)
+          look(sum->operands[side], sum->operands[1 - side]);
     size_t count = best ? best->components.size() : 1;
     ValueId group = best ? best->linear : values[i];
+    if (more.valid())
+      group = b.add(group, b.mul(more, product(std::span(sizes).subspan(i + 1, count - 1))));
     if (i) offset = b.mul(offset, product(std::span(sizes).subspan(i, count)));
     offset = b.add(offset, group);
     i += count;
@@ -459,7 +486,12 @@ Index Emitter::folded_index(const ir::Node& n, const Index& kept, ValueId k) {
       --first;
     std::span<const ir::Dim> group = std::span(dims).subspan(first, end - first);
     ValueId number = first == 0 ? k : b.urem(k, product(group));
-    Index of_group = decompose(number, group);
+    std::vector<bool> as_one;
+    for (size_t i = first; i + 1 < end; ++i)
+      as_one.push_back(std::all_of(n.operands.begin(), n.operands.end(), [&](ir::ValueId operand) {
+        return lies_as_one(operand, static_cast<size_t>(axes[i]));
+      }));
+    Index of_group = decompose(number, group, as_one);
     std::copy(of_group.begin(), of_group.end(), parts.begin() + static_cast<ptrdiff_t>(first));
     if (first > 0) k = b.udiv(k, product(group));
     end = first;

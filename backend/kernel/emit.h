@@ -45,7 +45,8 @@ public:
   ValueId product(std::span<const ir::Dim> dims);
   SizeFormula formula(std::span<const ir::Dim> dims) const; // their product
   // Row-major: components of a linear number, and back. linearise undoes decompose without arithmetic.
-  Index decompose(ValueId linear, std::span<const ir::Dim> dims);
+  // as_one[i]: all that is read lies along axes i and i + 1 as along one, whose number stays whole. Empty: none do.
+  Index decompose(ValueId linear, std::span<const ir::Dim> dims, const std::vector<bool>& as_one = {});
   ValueId linearise(std::span<const ValueId> index, std::span<const ir::Dim> dims);
   // How the axes of a value relate to those of a result that is computed at its own index: by axis of the value, the
   // axis of the result, or nothing (all of it is read at one place). Only of views that keep axes apart.
@@ -54,6 +55,9 @@ public:
   // also in other ways.
   bool each_access(ir::ValueId v, const AxisMap& map, const std::function<void(ir::ValueId, const AxisMap&)>& found,
                    std::set<std::pair<uint32_t, AxisMap>>& seen) const;
+
+  // Do all tensors from outside that `v` reads lie along its axes `axis` and `axis` + 1 as along one axis?
+  bool lies_as_one(ir::ValueId v, size_t axis) const;
 
   // --- what is known already
   struct Buffer { // value kept in memory: element `index` is at linearise(index[skip…]) of param

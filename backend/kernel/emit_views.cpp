@@ -160,4 +160,39 @@ bool Emitter::each_access(ir::ValueId v, const AxisMap& map,
   }
 }
 
+bool Emitter::lies_as_one(ir::ValueId v, size_t axis) const {
+  if (!inside(v)) return true;
+  if (!function[v].producer.valid()) return false;
+  const ir::Node& n = producer(v);
+  switch (n.op) {
+  case ir::Op::Elementwise:
+  case ir::Op::Convert:
+    return std::all_of(n.operands.begin(), n.operands.end(), [&](ir::ValueId operand) {
+      return type(operand).dims.empty() || (type(operand).dims == type(v).dims && lies_as_one(operand, axis));
+    });
+  case ir::Op::Transpose: {
+    const auto at = [&](size_t of) { return static_cast<size_t>(n.as<ir::AxesAttrs>().axes[of]); };
+    return at(axis) + 1 == at(axis + 1) && lies_as_one(n.operands[0], at(axis));
+  }
+  case ir::Op::Broadcast: {
+    const std::vector<ir::Dim>& from = type(n.operands[0]).dims;
+    std::optional<size_t> first, second;
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] == ir::Dim::of(1)) continue;
+      const auto to = static_cast<size_t>(n.as<ir::AxesAttrs>().axes[i]);
+      if (to == axis) first = i;
+      if (to == axis + 1) second = i;
+    }
+    if (!first && !second) return true;
+    return first && second && *first + 1 == *second && lies_as_one(n.operands[0], *first);
+  }
+  case ir::Op::Slice: { // of the second axis all
+    const std::vector<int64_t>& steps = n.as<ir::StepsAttrs>().steps;
+    return steps[axis] == 1 && steps[axis + 1] == 1 && type(n.operands[0]).dims[axis + 1] == type(v).dims[axis + 1] &&
+           lies_as_one(n.operands[0], axis);
+  }
+  default: return false;
+  }
+}
+
 } // namespace tl::kir
