@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Everyday operations on random layouts beside NumPy and PyTorch, each result compared: what is fast only where somebody looked shows here.
 
-    bench/layouts.py --tl build/tl [--seed S] [--cases N] [--threads 1,2] [--rounds 2] [--only WORD] [--values FILE] [--keep FOLDER]
+    bench/layouts.py --tl build/tl [--set layouts|operations] [--seed S] [--cases N] [--threads 1,2] [--rounds 2] [--only WORD] [--values FILE] [--keep FOLDER]
 
 A case is an operation, a shape that is not round, and a type, drawn from the seed. The time of a case is the shortest of several calls in one
 process, and of `rounds` rounds of all sides in turn; the ratio is the better peer's time over tl's, so above 1 tl is faster. Without PyTorch
-NumPy is the only peer. A result that differs ends with exit code 1.
+NumPy is the only peer. A result that differs ends with exit code 1. The set `layouts` has reductions, products, permutations and the like over any
+axes, `operations` the rest of what users do all day (bench/operations.py).
 """
 import argparse
 import math
@@ -17,7 +18,9 @@ import tempfile
 
 import numpy as np
 
-KINDS = {"reduce": 26, "einsum": 24, "permute": 10, "broadcast": 10, "scan": 8, "argmax": 6, "softmax": 8, "sort": 6, "gather": 6, "window": 10, "norm": 6}
+import operations
+from drawing import axes_text, elements_of, floating, shape_of, uneven
+
 BATCH = 10  # cases of one process
 BUDGET = 0.12  # seconds of calls of one case in one process
 
@@ -25,31 +28,9 @@ BUDGET = 0.12  # seconds of calls of one case in one process
 class Case:
     def __init__(self, number, kind, name, tl, numpy, torch, inputs):
         self.number, self.kind, self.name = number, kind, name
-        self.tl, self.numpy, self.torch = tl, numpy, torch  # expressions over x, y, z
-        self.inputs = inputs  # (name, type, shape, how)
-
-
-def uneven(rng, low, high):
-    return max(1, int(math.exp(rng.uniform(math.log(low), math.log(high)))))
-
-
-def shape_of(rng, rank, elements, least=2):
-    """A shape of `rank` axes and about so many elements, none of them planned."""
-    weights = [rng.uniform(0.3, 1.7) for _ in range(rank)]
-    total = sum(weights)
-    return tuple(max(least, round(elements ** (w / total) * rng.uniform(0.85, 1.15))) for w in weights)
-
-
-def axes_text(axes):
-    return str(axes[0]) if len(axes) == 1 else "(" + ", ".join(map(str, axes)) + ")"
-
-
-def elements_of(rng):
-    return uneven(rng, 2e5, 4e6) if rng.random() < 0.8 else uneven(rng, 3e3, 2e5)
-
-
-def floating(rng):
-    return rng.choice(["f32"] * 5 + ["f64"])
+        self.tl, self.numpy, self.torch = tl, numpy, torch  # expressions over x and y; numpy may be None
+        self.inputs = [part[:4] for part in inputs]  # (name, type, shape, how)
+        self.sizes = {part[0]: part[4] for part in inputs if len(part) > 4}  # names of an input's sizes, where the operation wants some equal
 
 
 def draw_reduce(rng):
@@ -84,7 +65,7 @@ def draw_einsum(rng):
     equation = f"{left},{right}->{out}"
     dtype = floating(rng)
     return equation, f'einsum("{equation}", x, y)', f'np.einsum("{equation}", x, y, optimize=True)', f'torch.einsum("{equation}", x, y)', [
-        ("x", dtype, a, "normal"), ("y", dtype, b, "normal")]
+        (name, dtype, shape, "normal", [f"n{label}" for label in side]) for name, shape, side in (("x", a, left), ("y", b, right))]
 
 
 def draw_permute(rng):
@@ -171,7 +152,7 @@ def draw_gather(rng):
     axis = rng.randrange(rank)
     count = max(1, round(shape[axis] * rng.uniform(0.4, 1.6)))
     index = ", ".join([":"] * axis + ["y"])
-    inputs = [("x", floating(rng), shape, "normal"), ("y", "i64", (count,), f"below {shape[axis]}")]
+    inputs = [("x", floating(rng), shape, "normal"), ("y", "i64", (count,), f"below {shape[axis]}", ["count"])]
     return f"taken along {axis}", f"x[{index}]", f"np.take(x, y, {axis})", f"torch.index_select(x, {axis}, y)", inputs
 
 
@@ -189,13 +170,23 @@ def draw_window(rng):
     return f"window of {width} along {axis}", form, form.replace("0.25", "x.dtype.type(0.25)"), form, [("x", floating(rng), shape, "normal")]
 
 
-def draw(seed, count, only=None):
+SETS = {
+    "layouts": {
+        "reduce": (draw_reduce, 26), "einsum": (draw_einsum, 24), "permute": (draw_permute, 10), "broadcast": (draw_broadcast, 10), "scan": (draw_scan, 8),
+        "argmax": (draw_argmax, 6), "softmax": (draw_softmax, 8), "sort": (draw_sort, 6), "gather": (draw_gather, 6), "window": (draw_window, 10),
+        "norm": (draw_norm, 6),
+    },
+    "operations": operations.KINDS,
+}
+
+
+def draw(seed, count, kinds, only=None):
     rng = random.Random(seed)
-    kinds, weights = list(KINDS), list(KINDS.values())
+    names, weights = list(kinds), [weight for _, weight in kinds.values()]
     cases = []
     for number in range(count):
-        kind = rng.choices(kinds, weights)[0]
-        case = Case(number, kind, *globals()[f"draw_{kind}"](rng))
+        kind = rng.choices(names, weights)[0]
+        case = Case(number, kind, *kinds[kind][0](rng))
         if not only or only in kind or only in case.name or only == str(number):
             cases.append(case)
     return cases
@@ -207,8 +198,8 @@ NUMPY = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64,
 def data(case, folder, seed):
     generator = np.random.default_rng([seed, case.number])
     for name, dtype, shape, how in case.inputs:
-        if how.startswith("below "):
-            values = generator.integers(0, int(how[6:]), shape)
+        if "below " in how:
+            values = generator.integers(1 if how.startswith("from 1 ") else 0, int(how.split()[-1]), shape)
         elif dtype[0] in "iu":
             values = generator.integers(0, 200, shape)
         else:
@@ -219,6 +210,8 @@ def data(case, folder, seed):
 
 
 MEASURE = """## Written by bench/layouts.py.
+
+import nn
 
 fn measure(number: i64, f, x, y) {
   var best = f64(inf)
@@ -241,12 +234,8 @@ fn measure(number: i64, f, x, y) {
 
 def sizes_of(case, name, shape):
     """Names of an input's sizes: unknown when compiling, and equal where the operation wants it."""
-    if case.kind == "einsum":
-        left, right = case.name.split("->")[0].split(",")
-        return [f"n{label}" for label in (left if name == "x" else right)]
-    if case.kind == "gather" and name == "y":
-        return ["count"]
-    return ["1" if n == 1 else f"n{i}" for i, n in enumerate(shape)]
+    names = case.sizes.get(name, [f"n{i}" for i in range(len(shape))])
+    return ["1" if n == 1 else text for n, text in zip(shape, names)]
 
 
 def program(cases, folder):
@@ -307,7 +296,7 @@ for line in sys.stdin:
 
 
 def run_peer(library, cases, folder, threads):
-    lines = "".join(f"{case.number}|{' '.join(n for n, *_ in case.inputs)}|{case.torch if library == 'torch' else case.numpy}\n" for case in cases)
+    lines = "".join(f"{case.number}|{' '.join(n for n, *_ in case.inputs)}|{text}\n" for case in cases if (text := getattr(case, library)))
     environment = dict(os.environ, OPENBLAS_NUM_THREADS=str(threads), OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
     done = subprocess.run([sys.executable, "-c", PEER, library, folder, str(threads), str(BUDGET)], input=lines, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
@@ -316,10 +305,11 @@ def run_peer(library, cases, folder, threads):
 
 
 def differs(case, folder):
-    """Where tl's result is not NumPy's, what is wrong with it; else nothing."""
+    """Where tl's result is not the oracle's, what is wrong with it; else nothing."""
     if not os.path.exists(f"{folder}/{case.number}.tl.npy"):
         return "no result"
-    ours, theirs = np.load(f"{folder}/{case.number}.tl.npy"), np.load(f"{folder}/{case.number}.numpy.npy")
+    oracle = "numpy" if case.numpy else "torch"
+    ours, theirs = np.load(f"{folder}/{case.number}.tl.npy"), np.load(f"{folder}/{case.number}.{oracle}.npy")
     if ours.shape != theirs.shape:
         return f"shape {ours.shape}, not {theirs.shape}"
     tolerance = 1e-10 if theirs.dtype == np.float64 else 2e-4
@@ -342,6 +332,7 @@ def summary(ratios):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tl", default="build/tl")
+    parser.add_argument("--set", choices=SETS, default="layouts")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10 ** 6))
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--threads", default="1,2")
@@ -351,13 +342,14 @@ def main():
     parser.add_argument("--values", help="a file for the summary: row, column, value")
     parser.add_argument("--keep", help="a folder for the programs and their data")
     options = parser.parse_args()
-    cases = draw(options.seed, options.cases, options.only)
+    cases = draw(options.seed, options.cases, SETS[options.set], options.only)
     if not cases:
         raise SystemExit(f"layouts: no case of seed {options.seed} matches '{options.only}'")
     libraries = ["numpy"]
     if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0:
         libraries.append("torch")
-    print(f"layouts, seed {options.seed}, {len(cases)} cases, beside {' and '.join(libraries)}", flush=True)
+    cases = [case for case in cases if any(getattr(case, side) for side in libraries)]
+    print(f"{options.set}, seed {options.seed}, {len(cases)} cases, beside {' and '.join(libraries)}", flush=True)
     wrong, figures = [], {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or temporary
@@ -385,12 +377,12 @@ def main():
         rows = []
         for case in cases:
             ours = times[threads, "tl"].get(case.number)
-            theirs = {side: times[threads, side][case.number] for side in libraries}
+            theirs = {side: found for side in libraries if (found := times[threads, side].get(case.number))}
             if ours is not None:
                 rows.append((min(theirs.values()) / ours, case, ours, theirs))
         rows.sort(key=lambda row: row[0])
         total = summary([row[0] for row in rows])
-        by_kind = {kind: summary([r[0] for r in rows if r[1].kind == kind]) for kind in KINDS if any(r[1].kind == kind for r in rows)}
+        by_kind = {kind: summary([r[0] for r in rows if r[1].kind == kind]) for kind in SETS[options.set] if any(r[1].kind == kind for r in rows)}
         figures[threads] = {"all": total, "kinds": by_kind}
         print(f"\n{threads} thread(s): geometric mean {total['geometric mean']:.2f}, {total['below 0.9']:.0%} below 0.9, "
               f"{total['below 0.5']:.0%} below 0.5")
@@ -399,7 +391,7 @@ def main():
         print(f"  {'best/tl':>7}  {'tl ms':>9}  " + "".join(f"{side + ' ms':>10}" for side in libraries))
         for ratio, case, ours, theirs in rows[: options.worst]:
             shapes = ", ".join(f"{dtype}{list(shape)}" for _, dtype, shape, _ in case.inputs)
-            print(f"  {ratio:7.2f}  {ours:9.3f}  " + "".join(f"{theirs[side]:10.3f}" for side in libraries) + f"  #{case.number} {case.name}  {shapes}")
+            print(f"  {ratio:7.2f}  {ours:9.3f}  " + "".join(f"{theirs.get(side, math.nan):10.3f}" for side in libraries) + f"  #{case.number} {case.name}  {shapes}")
     if options.values:
         with open(options.values, "w") as file:
             for kind in [*figures[thread_counts[0]]["kinds"], "all"]:

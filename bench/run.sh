@@ -2,7 +2,7 @@
 # Compares tl with its peers: bench/run.sh [--json FOLDER] [--write] [NAME…]. Each case runs tl and the peer in turn, five pairs by default
 # (PAIRS=n), THREADS threads on both sides (default 1), and prints the median of each row and the ratio peer / tl
 # (above 1: tl is faster). Times are the programs' own, of their best repeat. With --json each case is written to
-# FOLDER/NAME.json (`layouts` also has --seed S --cases N --threads 1,2 --only WORD --worst N); --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
+# FOLDER/NAME.json (`layouts` and `operations` also have --seed S --cases N --threads 1,2 --only WORD --worst N); --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pairs=${PAIRS:-5} threads=${THREADS:-1}
@@ -187,17 +187,18 @@ models() {
   "$python" bench/models.py build/tl --pairs "$pairs" --spawned "$out/spawned" --values "$out/models.values" ${MODELS:-}
 }
 
-# Operations on random layouts; what stands behind the name goes to the script.
+# Operations on random shapes and axes; what stands behind the name goes to the script.
 layouts() {
-  ${PYTHON:-python3} bench/layouts.py --tl build/tl --rounds "$pairs" --values "$out/layouts.values" "${layouts[@]}"
+  ${PYTHON:-python3} bench/layouts.py --tl build/tl --set "$measuring" --rounds "$pairs" --values "$out/$measuring.values" "${layouts[@]}"
 }
+operations() { layouts; }
 
 source bench/starting.sh
 
 # measure NAME: one case. A broken promise is written like one that is kept; any other failure ends the script.
 measure() {
   local status setting settings=(PAIRS) command="" arguments=""
-  [[ $1 == layouts ]] && arguments=${layouts[*]}
+  [[ $1 == layouts || $1 == operations ]] && arguments=${layouts[*]}
   measuring=$1
   rm -f "$out/$measuring.values"
   set +e
@@ -213,7 +214,7 @@ measure() {
       run_ahead) settings+=(STEPS) ;;
       start) settings+=(PYTHON) ;;
       models) settings+=(MODELS) ;;
-      layouts) settings+=(PYTHON) ;;
+      layouts | operations) settings+=(PYTHON) ;;
     esac
     for setting in "${settings[@]}"; do
       if [[ $setting == PYTHON ]]; then command+=${PYTHON:+PYTHON=… }; else command+=${!setting:+$setting=${!setting} }; fi
@@ -231,12 +232,12 @@ while (($#)); do
       shift
       ;;
     --write) write=1 ;;
-    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | models | layouts | promises) cases+=("$1") ;;
+    four_ways | loops | rows | gradients | dispatch | run_ahead | start | size | models | layouts | operations | promises) cases+=("$1") ;;
     --seed | --cases | --threads | --only | --worst)
       layouts+=("$1" "${2:?"$1: a value is missing"}")
       shift
       ;;
-    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, models, layouts, promises)" >&2; exit 2 ;;
+    *) echo "bench: no case '$1' (four_ways, loops, rows, gradients, dispatch, run_ahead, start, size, models, layouts, operations, promises)" >&2; exit 2 ;;
   esac
   shift
 done

@@ -186,16 +186,23 @@ LAYOUTS = {"reduce": "reductions over any axes", "einsum": "`einsum`, random lab
            "gather": "elements taken", "window": "windows", "norm": "normalization over any axes", "all": "all"}
 
 
-def layouts():
+OPERATIONS = {"chain": "chains of elementwise operations", "slice": "slices with steps, their sums", "join": "`concat`, `stack`", "pad": "`pad`", "roll": "`roll`",
+              "repeat": "`repeat`, `tile`", "bools": "`any`, `all`, `count_nonzero`", "folded_integers": "sums and extremes of integers",
+              "statistic": "statistics along an axis", "mask": "masks", "scatter": "counts, scatters, rows taken", "product": "products of matrices",
+              "cast": "conversions", "pairs": "pairs of rows", "search": "searching, sets, histograms", "integers": "arithmetic of integers",
+              "matrix": "matrices", "image": "convolutions, pooling", "all": "all"}
+
+
+def by_kind(case, titles):
     """How long the better of NumPy and PyTorch takes by how long tl takes."""
     rows = ["| | cases | one thread | below 0.9 | below 0.5 | two threads | below 0.9 | below 0.5 |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for name, row in values("layouts").items():
-        cells = [LAYOUTS[name], f"{row['cases']:.0f}"]
+    for name, row in values(case).items():
+        cells = [titles[name], f"{row['cases']:.0f}"]
         for threads in (1, 2):
             cells.append(f"{row[f'{threads} mean']:.2f}")
             cells += [f"{row[f'{threads} below {bound}']:.0%}" for bound in ("0.9", "0.5")]
         rows.append("| " + " | ".join(cells) + " |")
-    return rows, ["layouts"]
+    return rows, [case]
 
 
 def python_calls():
@@ -218,7 +225,7 @@ def gpu():
     return rows, ["gpu"]
 
 
-TABLES = {"gpu": gpu, "layouts": layouts, "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
+TABLES = {"gpu": gpu, "layouts": lambda: by_kind("layouts", LAYOUTS), "operations": lambda: by_kind("operations", OPERATIONS), "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
           "models_short": models_short, "python_calls": python_calls}
 
 
