@@ -263,6 +263,10 @@ ValueId Builder::pure(KOp op, DType type, std::vector<ValueId> operands) {
       const ValueId rest = without_low_part(operands[0], *shift);
       if (rest != operands[0]) operands[0] = pure(KOp::Convert, type, {rest});
     }
+  if (op == KOp::Sub && is_int(type))
+    if (const Instr* sum = definition(operands[0]); sum && sum->op == KOp::Add)
+      for (size_t side = 0; side < 2; ++side)
+        if (sum->operands[side] == operands[1]) return sum->operands[1 - side];
   if (is_commutative(op) && is_integral(this->type(operands[0])) && operands[0] > operands[1])
     std::swap(operands[0], operands[1]);
   if (auto folded = fold(op, type, operands)) return *folded;

@@ -1,6 +1,7 @@
 // Elementwise kernels and maps: every output at one index, in one loop nest.
 #include "backend/kernel/forms.h"
 #include "lang/save_and_restore.h"
+#include <algorithm>
 
 namespace tl::kir {
 
@@ -15,16 +16,28 @@ void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) {
   // A Concat on the way from the output's own index: one loop per piece instead of a choice per element.
   if (region.yields.size() == 1) {
     ir::ValueId v = region.yields[0];
-    while (e.inside(v) && (e.producer(v).op == ir::Op::Convert ||
-                           (e.producer(v).op == ir::Op::Elementwise && e.producer(v).operands.size() == 1)))
-      v = e.producer(v).operands[0];
+    std::vector<size_t> axis_of; // of each axis of the output, that of v
+    for (size_t i = 0; i < dims.size(); ++i)
+      axis_of.push_back(i);
+    for (; e.inside(v) && e.function[v].producer.valid(); v = e.producer(v).operands[0]) {
+      const ir::Node& n = e.producer(v);
+      if (n.op == ir::Op::Transpose) {
+        for (size_t& axis : axis_of)
+          axis = static_cast<size_t>(n.as<ir::AxesAttrs>().axes[axis]);
+      } else if (n.op != ir::Op::Convert && (n.op != ir::Op::Elementwise || n.operands.size() != 1)) {
+        break;
+      }
+    }
     if (e.inside(v) && e.function[v].producer.valid() && e.producer(v).op == ir::Op::Concat) {
       const ir::Node& concat = e.producer(v);
-      size_t axis = static_cast<size_t>(concat.as<ir::AxisAttrs>().axis);
+      const auto found = std::find(axis_of.begin(), axis_of.end(), concat.as<ir::AxisAttrs>().axis);
+      const auto axis = static_cast<size_t>(found - axis_of.begin());
       uint32_t id = e.function[v].producer.index;
       std::vector<ir::Dim> before;
       for (size_t i = 0; i < concat.operands.size(); ++i) {
-        std::vector<ir::Dim> piece = e.type(concat.operands[i]).dims;
+        std::vector<ir::Dim> piece;
+        for (size_t of : axis_of)
+          piece.push_back(e.type(concat.operands[i]).dims[of]);
         e.concat_piece[id] = i;
         auto store = [&](Index index) {
           ValueId start = e.b.i64(0);
