@@ -1,0 +1,27 @@
+// What a diagnostic's hint says, done: edits of the text that have been tried.
+#pragma once
+#include "lsp/workspace.h"
+#include <string>
+#include <vector>
+
+namespace tl::lsp {
+
+struct Edit {
+  Span span;
+  std::string text;
+};
+
+struct Fix {
+  std::vector<Edit> edits; // that do not overlap
+  std::string title;
+};
+
+// Those that work, the likeliest first: of each, the text with it parses (or has fewer syntax errors, where it had
+// some), the diagnostic is gone, and nothing is wrong with what has been written. `tries` is how many texts may still
+// be checked for that; it is counted down.
+std::vector<Fix> fixes_of(Workspace& workspace, Document& document, const Diagnostic& diagnostic, int& tries);
+
+// Before the line of `span`, with its indentation.
+Edit line_before(Span span, const std::string& text, std::string_view source);
+
+} // namespace tl::lsp
