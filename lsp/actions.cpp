@@ -43,6 +43,8 @@ Json code_actions(Workspace& workspace, const Json& params) {
     else if (const std::string type = written_type_of_variable(analysis, symbol.span);
              let && !let->type && let->pattern->kind == ast::Pattern::Kind::Name && !type.empty())
       edit = {{analysis.file, symbol.span.end, symbol.span.end}, ": " + type};
+    if (const auto signature = signature_of(workspace, document, symbol, tries))
+      all.push_back(action(workspace, document, signature->title, "refactor.rewrite", signature->edits));
     if (edit)
       all.push_back(action(workspace, document,
                            fmt::format("write the type `{}`", edit->text.substr(edit->text.find(' ') + 1)),

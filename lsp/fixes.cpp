@@ -448,6 +448,15 @@ Edit line_before(Span span, const std::string& text, std::string_view source) {
   return {{span.file, at, at}, indent + text + "\n"};
 }
 
+std::unique_ptr<Analysis> tried(Workspace& workspace, Document& document, const std::vector<Edit>& edits) {
+  const Edited after = edited(document.text.bytes(), edits);
+  if (syntax_errors(after.text) > 0) return nullptr;
+  std::unique_ptr<Analysis> analysis = workspace.analyse(document.name, after.text);
+  if (analysis->diagnostics.error_count() > workspace.analysis(document).diagnostics.error_count())
+    workspace.forget(std::move(analysis));
+  return analysis;
+}
+
 std::vector<Fix> fixes_of(Workspace& workspace, Document& document, const Diagnostic& diagnostic, int& tries) {
   Analysis& analysis = workspace.analysis(document);
   Analyzer& analyzer = workspace.analyzer();

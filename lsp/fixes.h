@@ -1,6 +1,8 @@
 // What a diagnostic's hint says, done: edits of the text that have been tried.
 #pragma once
 #include "lsp/workspace.h"
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,12 @@ struct Fix {
 // some), the diagnostic is gone, and nothing is wrong with what has been written. `tries` is how many texts may still
 // be checked for that; it is counted down.
 std::vector<Fix> fixes_of(Workspace& workspace, Document& document, const Diagnostic& diagnostic, int& tries);
+
+// The document checked with these edits; null where it does not parse, or has more errors than without.
+std::unique_ptr<Analysis> tried(Workspace& workspace, Document& document, const std::vector<Edit>& edits);
+
+// What the signature of a function leaves out, written: signatures.cpp. Nothing where it cannot be told.
+std::optional<Fix> signature_of(Workspace& workspace, Document& document, const Symbol& symbol, int& tries);
 
 // Before the line of `span`, with its indentation.
 Edit line_before(Span span, const std::string& text, std::string_view source);

@@ -1,5 +1,5 @@
 """Every quick fix that is offered for a wrong program is applied: the program must then parse, or have fewer syntax errors, and say what the fix is
-for less often. The programs are the golden ones that are refused, and what `tl explain` and the snapshots of `cases/` have."""
+for less often. What else is offered (types and signatures written out) must parse, too. The programs are the golden ones that are refused, and those of the snapshots in `cases/`."""
 import pathlib
 import subprocess
 import tempfile
@@ -60,6 +60,10 @@ def fixes(tl):
                     assert said(client.published(path)) - said(client.published(edited)), f"nothing is mended: {what}"
                     client.close(edited)
                     count += 1
+            whole = {"start": {"line": 0, "character": 0}, "end": {"line": text.count("\n"), "character": 0}}
+            for action in client.request("textDocument/codeAction", textDocument={"uri": uri(path)}, range=whole, context={"diagnostics": []}):
+                after = applied(text, action["edit"]["changes"][uri(path)])
+                assert action["kind"] == "quickfix" or syntax_errors(tl, file, after) <= syntax_errors(tl, file, text), f"does not parse: {name}: {action['title']}: {after}"
             client.close(path)
         assert client.end() == 0
         assert count >= FEWEST, f"only {count} fixes"
