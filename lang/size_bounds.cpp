@@ -116,7 +116,8 @@ SizeAtoms::Interval SizeAtoms::bounds(const Size& e, const SizeFacts& facts, int
     const Size::Term& term = e.terms[i];
     if (term.atoms.size() != 1 || atoms_[term.atoms[0].index].kind != AtomKind::Positive) continue;
     const Size inner = atoms_[term.atoms[0].index].a, rest = without_term(e, i);
-    SizeFacts more = facts;
+    SizeFacts more; // no equalities: nothing here looks at them
+    more.not_negative = facts.not_negative;
     more.not_negative.push_back(inner);
     Interval above = bounds(rest + Size(term.coefficient) * inner, more, depth - 1);
     more.not_negative.back() = inner * Size(-1);

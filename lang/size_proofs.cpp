@@ -8,11 +8,23 @@ namespace tl {
 constexpr int kProofDepth = 5;
 constexpr int kProofBudget = 1000; // polynomials looked at in one proof
 
+// Is it the atom plus a constant?
+static bool is_atom_and_constant(const Size& e, AtomId id) {
+  size_t others = 0;
+  bool is_there = false;
+  for (const Size::Term& term : e.terms) {
+    if (term.atoms.empty()) continue;
+    ++others;
+    is_there = is_there || (term.coefficient == 1 && term.atoms.size() == 1 && term.atoms[0] == id);
+  }
+  return is_there && others == 1;
+}
+
 bool SizeAtoms::atom_not_negative(AtomId id, const SizeFacts& facts, int depth) {
-  const SizeAtom atom = atoms_[id.index];
+  const SizeAtom& atom = atoms_[id.index]; // proofs add no atoms, so it stays where it is
   if (atom.not_negative) return true;
   for (const Size& fact : facts.not_negative) // id - c >= 0
-    if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;
+    if (fact.constant() <= 0 && is_atom_and_constant(fact, id)) return true;
   if (atom.kind == AtomKind::FloorDiv)
     return depth > 0 && not_negative(atom.a, facts, depth - 1) && not_negative(atom.b, facts, depth - 1);
   return false;
@@ -34,11 +46,12 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
   if (negative.empty()) return true;
   if (depth == 0) return false;
   for (size_t i = 0; i < e.terms.size(); ++i) {
-    const auto term = e.terms[i];
+    const auto& term = e.terms[i];
     if (term.atoms.size() != 1) continue;
-    const SizeAtom atom = atoms_[term.atoms[0].index];
+    const SizeAtom& atom = atoms_[term.atoms[0].index];
     if (atom.kind == AtomKind::Positive) {
-      SizeFacts more = facts;
+      SizeFacts more; // no equalities: nothing here looks at them
+      more.not_negative = facts.not_negative;
       Size rest = without_term(e, i);
       more.not_negative.push_back(atom.a);
       if (!not_negative(rest + Size(term.coefficient) * atom.a, more, depth - 1)) continue;
@@ -53,9 +66,9 @@ bool SizeAtoms::not_negative(const Size& e, const SizeFacts& facts, int depth) {
   }
   // a - b < b * (a // b) <= a where b > 0; other factors of the product must not be negative.
   for (size_t i = 0; i < e.terms.size(); ++i) {
-    const auto term = e.terms[i];
+    const auto& term = e.terms[i];
     for (AtomId division : term.atoms) {
-      const SizeAtom atom = atoms_[division.index];
+      const SizeAtom& atom = atoms_[division.index];
       auto divisor = atom.kind == AtomKind::FloorDiv ? atom.b.as_atom() : std::nullopt;
       if (!divisor) continue;
       Size::Term others = term;

@@ -239,6 +239,7 @@ Json completion(Workspace& workspace, const Json& params) {
   const uint32_t offset = workspace.offset(document.text, params.at("position"));
   const std::string& text = document.text.bytes();
   const std::string_view before = std::string_view(text).substr(0, offset);
+  const std::string_view after = std::string_view(text).substr(offset);
   const Around around = around_end(before);
   Items items;
   if (around.in_comment) return items.all;
@@ -253,8 +254,9 @@ Json completion(Workspace& workspace, const Json& params) {
     add_modules(items);
   } else if (begin > 0 && before[begin - 1] == '.' && !before.substr(0, begin).ends_with("..")) {
     // A name stands there while the program is checked, or it would not parse.
-    std::unique_ptr<Analysis> analysis = workspace.analyse(
-        document.name, begin == offset ? fmt::format("{}name{}", before, std::string_view(text).substr(offset)) : text);
+    std::unique_ptr<Analysis> analysis =
+        workspace.analyse(document.name, fmt::format("{}{}{}{}", before, begin == offset ? "name" : "",
+                                                     closing_hole(before, after), after));
     add_members(workspace, *analysis, begin - 1, items);
     workspace.forget(std::move(analysis));
   } else if (begin == offset || !std::isdigit(static_cast<unsigned char>(before[begin]))) {

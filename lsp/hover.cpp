@@ -1,5 +1,6 @@
 // What a name means: its declaration, its type here, its documentation.
 #include "lsp/features.h"
+#include "lsp/scope.h"
 #include "lsp/types.h"
 #include "parser/doc/library.h"
 #include <algorithm>
@@ -98,6 +99,11 @@ Json hover(Workspace& workspace, const Json& params) {
     else
       text = of_library(std::string(workspace.analyzer().sources().text(span)));
   }
+  if (text.empty() && analysis.diagnostics.has_errors())
+    if (const auto written = written_at(workspace, analysis, offset)) {
+      span = written->span;
+      text = of_symbol(workspace, analysis, written->symbol, span);
+    }
   if (text.empty())
     if (const auto typed = expression_at(analysis, offset)) {
       span = typed->span;

@@ -2,6 +2,7 @@
 #include "compiler/programs.h"
 #include "lsp/features.h"
 #include "lsp/names.h"
+#include "lsp/scope.h"
 #include "lsp/uri.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace {
 struct Named {
   Document& document;
   Analysis& analysis;
+  uint32_t offset;
   const Mention* mention; // null: no name is there
 };
 
@@ -19,7 +21,7 @@ Named name_at(Workspace& workspace, const Json& params) {
   Document& document = workspace.document(params);
   const uint32_t offset = workspace.offset(document.text, params.at("position"));
   Analysis& analysis = workspace.analysis(document);
-  return {document, analysis, workspace.analyzer().index(analysis).at(offset)};
+  return {document, analysis, offset, workspace.analyzer().index(analysis).at(offset)};
 }
 
 // A place that stays while files are read and forgotten.
@@ -95,7 +97,11 @@ UsesByName uses_of(Workspace& workspace, const Named& named) {
 
 Json definition(Workspace& workspace, const Json& params) {
   const Named named = name_at(workspace, params);
-  if (!named.mention || !named.mention->symbol.valid()) return nullptr;
+  if (!named.mention) {
+    const auto written = written_at(workspace, named.analysis, named.offset);
+    return written ? workspace.location(written->symbol.span) : Json(nullptr);
+  }
+  if (!named.mention->symbol.valid()) return nullptr;
   const Span span = declaration_of(workspace, named.analysis, *named.mention);
   return workspace.location(span);
 }

@@ -1,5 +1,6 @@
 #include "lsp/scope.h"
 #include "parser/doc/reference.h"
+#include "parser/syntax/cursor.h"
 #include <algorithm>
 #include <map>
 
@@ -31,6 +32,23 @@ void each_name_at(Workspace& workspace, Analysis& analysis, uint32_t offset,
     on_symbol(*symbol);
   for (const Symbol& symbol : workspace.analyzer().outline(analysis, workspace.analyzer().prelude()))
     if (symbol.owner < 0 && !nearest.count(symbol.name)) on_symbol(symbol);
+}
+
+std::optional<Written> written_at(Workspace& workspace, Analysis& analysis, uint32_t offset) {
+  const std::string_view text = analysis.text;
+  const size_t begin = word_begin(text.substr(0, offset), false);
+  size_t end = offset;
+  while (end < text.size() && is_word(text[end]))
+    ++end;
+  const Around around = around_end(text.substr(0, begin));
+  if (begin == end || around.quote || around.in_comment || (begin > 0 && text[begin - 1] == '.')) return std::nullopt;
+  const std::string_view word = text.substr(begin, end - begin);
+  std::optional<Written> result;
+  each_name_at(workspace, analysis, static_cast<uint32_t>(begin), [&](const Symbol& symbol) {
+    if (symbol.name == word && !result)
+      result = {{analysis.file, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, symbol};
+  });
+  return result;
 }
 
 const ast::File* file_of_module(const Analysis& analysis, const Symbol& module) {

@@ -3,12 +3,20 @@
 #include "lsp/workspace.h"
 #include "parser/index/index.h"
 #include <functional>
+#include <optional>
 
 namespace tl::lsp {
 
 // Each name that means something there, the nearest meaning of several: the document's, then the prelude's.
 void each_name_at(Workspace& workspace, Analysis& analysis, uint32_t offset,
                   const std::function<void(const Symbol& symbol)>& on_symbol);
+// The name that is written there, and what it means by the scopes alone: in a statement that does not parse, and so is
+// not in the index.
+struct Written {
+  Span span;
+  Symbol symbol;
+};
+std::optional<Written> written_at(Workspace& workspace, Analysis& analysis, uint32_t offset);
 // What a name with dots means as a callee ("f", "nn.linear", "x.f"): functions and structs, several for overloads.
 struct Callees {
   std::vector<Symbol> all;

@@ -192,6 +192,10 @@ void gemm(Op& op, const Row&) {
 void einsum(Op& op, const Row&) {
   std::string equation = op.string("equation", "");
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!std::all_of(equation.begin(), equation.end(),
+                   [&](char c) { return is_letter(c) || c == ',' || c == '.' || c == '-' || c == '>'; }))
+    op.refuse("its equation has other characters than letters, `,`, `...` and `->`");
   const bool has_dots = equation.find("...") != std::string::npos;
   const size_t arrow = equation.find("->");
   std::map<char, Size> sizes;

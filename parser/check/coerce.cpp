@@ -80,11 +80,14 @@ void Coercion::mismatch(const std::string& given) {
     hint = "`mean(…)` or `sum(…)` of it is one number";
   // Of another rank: its sizes say nothing of those that are wanted.
   const auto* named = ast::as<ast::NamedType>(written);
-  const bool as_written = named && dtype_from_name(named->name.text) && target.is_tensor() && e->type.is_tensor() &&
-                          target.rank() != e->type.rank() && named->dims.size() == target.rank();
-  error(cx, "TypeMismatch", e->span,
-        fmt::format("{} has to be {}, and this is {}", what,
-                    as_written ? source_text(cx, written->span) : show(cx, target), show(cx, e->type)),
+  const bool as_written = named && target.is_tensor() && e->type.is_tensor() && target.rank() != e->type.rank() &&
+                          named->dims.size() == target.rank() && target.rank() > 0;
+  std::string wanted = show(cx, target);
+  if (as_written) { // with the element type that is known: `f32[n]` of `T[n]`
+    const std::string text = source_text(cx, written->span);
+    wanted = wanted.substr(0, wanted.find('[')) + text.substr(text.find('['));
+  }
+  error(cx, "TypeMismatch", e->span, fmt::format("{} has to be {}, and this is {}", what, wanted, show(cx, e->type)),
         hint, {label_of(cx, *e)});
   e->type = Type::error();
 }

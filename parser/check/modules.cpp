@@ -19,7 +19,8 @@ namespace tl::checker {
 std::string library_form(Context& cx, const std::vector<FunctionInfo*>& functions) {
   std::string forms;
   constexpr size_t most = 2;
-  for (size_t k = 0; k < functions.size() && k < most; ++k) {
+  size_t count = 0;
+  for (size_t k = 0; k < functions.size(); ++k) {
     const ast::Function& decl = *functions[k]->decl;
     if (decl.params.empty() || !is_library(cx, decl.name.span.file)) return "";
     const uint32_t begin = decl.name.span.begin, end = decl.params.back().span.end;
@@ -32,9 +33,11 @@ std::string library_form(Context& cx, const std::vector<FunctionInfo*>& function
         in_types -= c == '>';
       else if (!(c == '\n' || c == ' ') || (!text.empty() && text.back() != ' ' && text.back() != '('))
         text += c == '\n' ? ' ' : c;
-    forms += fmt::format("{}`{})`", k ? ", " : "", text);
+    text = fmt::format("`{})`", text);
+    if (forms.find(text) != forms.npos) continue; // for other element types
+    if (++count <= most) forms += (count > 1 ? ", " : "") + text;
   }
-  if (functions.size() > most) forms += ", …";
+  if (count > most) forms += ", …";
   return fmt::format("it is {}", forms);
 }
 
@@ -161,7 +164,8 @@ const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const 
   }
   if (!longer.empty() && best_distance > 1) best = longer;
   if (best.empty() && hint.find(module_name + ".") == hint.npos) best = begun;
-  if (!best.empty()) hint = fmt::format("did you mean `{}.{}`?", module_name, best);
+  const bool is_foreign = foreign_hint(name.text) && best_distance > 1; // its own hint says more than a guess
+  if (!best.empty() && !is_foreign) hint = fmt::format("did you mean `{}.{}`?", module_name, best);
   error(cx, "UnknownName", name.span, fmt::format("the module `{}` has no `{}`", module_name, name.text), hint);
   return nullptr;
 }

@@ -230,8 +230,9 @@ void unknown_name(Context& cx, const std::string& name, Span span, bool callable
     hint = fmt::format("with `import {0}` it is `{0}.{1}`", module, name);
   else if (std::string other = did_you_mean(cx, name, callable); !other.empty())
     hint = fmt::format("did you mean `{}`?", other);
-  if (!callable && is_module(name))
-    hint = fmt::format("it is a module: write `import {}` at the top of the file", name);
+  if (is_module(name) && (!callable || !foreign_hint(name)))
+    hint = fmt::format("it is a module: write `import {0}` at the top of the file{1}", name,
+                       callable ? fmt::format(", and call one of its functions: `{}.…`", name) : "");
   error(cx, "UnknownName", span, fmt::format("there is no {} `{}` here", callable ? "function" : "name", name), hint);
 }
 

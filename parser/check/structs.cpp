@@ -217,7 +217,7 @@ ExprPtr Construction::make() {
               fmt::format("{} has to be {}, and this is {}", field, show(cx, target), show(cx, given)), maker);
         return broken(span);
       }
-    ExprPtr v = coerce(cx, std::move(by_field[i]->value), target, field);
+    ExprPtr v = coerce(cx, std::move(by_field[i]->value), target, field, decl.fields[i].type);
     fine = fine && !v->type.is_error();
     node->type.elements.push_back(v->type);
     node->operands.push_back(std::move(v));

@@ -94,16 +94,21 @@ static void unknown_type(Context& cx, const ast::Ident& type) {
       {"Tensor", "f32[n, m]"}, {"complex", "c128"}, {"complex64", "c64"}, {"complex128", "c128"}};
   const std::string& name = type.text;
   std::string hint;
-  if (auto it = elsewhere.find(name); it != elsewhere.end())
+  if (auto it = elsewhere.find(name); it != elsewhere.end()) {
     hint = fmt::format("write `{}`", it->second);
-  else
+  } else {
+    Nearest nearest(name);
     for (int i = 0; i < kDTypeCount; ++i)
-      if (edit_distance(name, name_of(static_cast<DType>(i))) == 1 && hint.empty())
-        hint = fmt::format("did you mean `{}`?", name_of(static_cast<DType>(i)));
-  for (const Scope* s = cx.names.scope; s && hint.empty(); s = s->parent)
-    for (const auto& [candidate, other] : s->names)
-      if (other.kind == Entity::Kind::Struct && edit_distance(name, candidate) <= 2)
-        hint = fmt::format("did you mean `{}`?", candidate);
+      nearest.consider(std::string(name_of(static_cast<DType>(i))));
+    for (const Scope* s = cx.names.scope; s; s = s->parent)
+      for (const auto& [candidate, other] : s->names)
+        if (other.kind == Entity::Kind::Struct) nearest.consider(candidate);
+    for (const auto& [other, own] : elsewhere)
+      nearest.consider(other);
+    const auto own = elsewhere.find(nearest.best());
+    if (!nearest.best().empty())
+      hint = fmt::format("did you mean `{}`?", own == elsewhere.end() ? nearest.best() : own->second);
+  }
   if (hint.empty() && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z')
     hint = fmt::format("a type that a call chooses is declared: `fn f<{0}: any>(x: {0})`", name);
   error(cx, "UnknownType", type.span, fmt::format("there is no type `{}`", name), hint);

@@ -1,6 +1,7 @@
 // The token layer between lexer and grammar: newlines, contextual words, `>=` after a type, brackets that match.
 #include "parser/syntax/parse.h"
 #include "parser/syntax/token.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tl::syntax {
@@ -63,6 +64,29 @@ bool only_begins_statement(Kind kind) {
   }
 }
 
+bool opens(Kind kind) { return kind == LPAREN || kind == LBRACKET || kind == LBRACE || kind == INTERP_BEGIN; }
+bool closes(Kind kind) { return kind == RPAREN || kind == RBRACKET || kind == RBRACE || kind == INTERP_END; }
+Kind closing(Kind open) {
+  return open == LPAREN ? RPAREN : open == LBRACKET ? RBRACKET : open == LBRACE ? RBRACE : INTERP_END;
+}
+
+// Where the `{` begin that no `}` closes, if every bracket closes the next one before it that it can close.
+std::vector<uint32_t> never_closed(const std::vector<Token>& tokens) {
+  std::vector<const Token*> open;
+  for (const Token& token : tokens) {
+    if (opens(token.kind)) open.push_back(&token);
+    if (!closes(token.kind)) continue;
+    size_t level = open.size();
+    while (level > 0 && closing(open[level - 1]->kind) != token.kind)
+      level = open[level - 1]->kind == INTERP_BEGIN ? 0 : level - 1;
+    if (level > 0) open.resize(level - 1);
+  }
+  std::vector<uint32_t> begins;
+  for (const Token* token : open)
+    if (token->kind == LBRACE) begins.push_back(token->span.begin);
+  return begins;
+}
+
 bool ends_operand(Kind kind) {
   switch (kind) {
   case NAME:
@@ -81,8 +105,9 @@ bool ends_operand(Kind kind) {
 
 class Layout {
 public:
-  Layout(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics)
+  Layout(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics, bool is_whole)
       : in_(std::move(lexed.tokens)), sources_(sources), diagnostics_(diagnostics) {
+    if (is_whole) never_closed_ = never_closed(in_);
     out_.docs = std::move(lexed.docs);
     out_.comments = std::move(lexed.comments);
     out_.tokens.reserve(in_.size() + in_.size() / 8);
@@ -116,6 +141,7 @@ private:
   TokenList out_;
   std::vector<Open> open_;
   std::vector<Suspect> suspects_;
+  std::vector<uint32_t> never_closed_; // in the order of the text; of a text that may go on: none
   bool in_import_ = false;
   bool type_closed_ = false; // the last token is the `>` of a type
 
@@ -166,9 +192,6 @@ private:
     in_import_ = false;
   }
 
-  static Kind closing(Kind open) {
-    return open == LPAREN ? RPAREN : open == LBRACKET ? RBRACKET : open == LBRACE ? RBRACE : INTERP_END;
-  }
   std::string_view text(const Token& token) const { return sources_.text(token.span); }
 
   void report_unclosed(const Token& open) {
@@ -215,8 +238,34 @@ private:
     close_down_to(level, token.span, false);
   }
 
+  // What is declared at the top of a file, at the beginning of a line.
+  bool begins_declaration(const Token& token) const {
+    if (token.span.begin > 0 && indentation(token.span) > 0) return false;
+    switch (token.kind) {
+    case STRUCT:
+    case IMPORT:
+    case CONST: return true;
+    case FN: return next_kind() == NAME;
+    case NAME:
+      return (token.text == "export" && next_kind() == FN) || (token.text == "test" && next_kind() == STRING_BEGIN);
+    default: return false;
+    }
+  }
+
+  // A declaration that is not indented, in a block that is never closed: it stands behind that block, or all that
+  // follows would be part of it.
+  void close_never_closed(const Token& token) {
+    if (never_closed_.empty() || !begins_declaration(token)) return;
+    for (size_t level = 0; level < open_.size(); ++level) {
+      const uint32_t begin = out_.tokens[open_[level].index].span.begin;
+      if (open_[level].kind == LBRACE && std::binary_search(never_closed_.begin(), never_closed_.end(), begin))
+        return close_down_to(level, token.span, true);
+    }
+  }
+
   void newline_before(const Token& token) {
     if (out_.tokens.empty()) return;
+    close_never_closed(token);
     close_left_open(token);
     if (joins_lines()) return;
     Kind last = previous();
@@ -250,8 +299,8 @@ private:
       const Token& token = in_[i];
       if (depth == 0 && (token.line_start || token.kind == END_STATEMENT)) return false;
       if (token.kind == LBRACE && depth == 0) return true;
-      if (token.kind == LPAREN || token.kind == LBRACKET || token.kind == LBRACE || token.kind == INTERP_BEGIN) ++depth;
-      if (token.kind == RPAREN || token.kind == RBRACKET || token.kind == RBRACE || token.kind == INTERP_END) --depth;
+      if (opens(token.kind)) ++depth;
+      if (closes(token.kind)) --depth;
       if (depth < 0) return false;
     }
     return false;
@@ -428,8 +477,8 @@ bool is_keyword(Kind kind) {
   }
 }
 
-TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics) {
-  return Layout(std::move(lexed), sources, diagnostics).run();
+TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics, bool is_whole) {
+  return Layout(std::move(lexed), sources, diagnostics, is_whole).run();
 }
 
 } // namespace tl::syntax
@@ -444,7 +493,7 @@ bool is_incomplete(std::string_view text) {
   for (const Diagnostic& d : in_words.sorted())
     if (d.kind == "UnterminatedString" && d.span.length() == 3) return true; // of a string that may span lines
   if (in_words.has_errors()) return false;
-  TokenList laid_out = lay_out(std::move(lexed), sources, in_lines);
+  TokenList laid_out = lay_out(std::move(lexed), sources, in_lines, false);
   if (laid_out.tokens.size() < 2) return false;
   const Token& last = laid_out.tokens[laid_out.tokens.size() - 2];
   bool closed_for_you = last.synthetic && (last.kind == RPAREN || last.kind == RBRACKET || last.kind == RBRACE);

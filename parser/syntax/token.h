@@ -43,8 +43,9 @@ struct TokenList {
 TokenList lex(const SourceManager& sources, FileId file, Diagnostics& diagnostics);
 
 // Decides which newlines separate statements (END_STATEMENT), which contextual words are keywords, where `>=` ends a
-// type; closes brackets that are left open (with a report), so that brackets match in what it returns.
-TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics);
+// type; closes brackets that are left open (with a report), so that brackets match in what it returns. A text that is
+// not whole may go on: a block that is open at its end is not taken for one that was forgotten to be closed.
+TokenList lay_out(TokenList lexed, const SourceManager& sources, Diagnostics& diagnostics, bool is_whole = true);
 
 bool is_keyword(Kind kind); // one that is a keyword everywhere, unless a `.` comes before it
 

@@ -261,23 +261,28 @@ bool Arguments::interface(const Place& place, PyObject* object) {
   return true;
 }
 
-// What PyTorch says of a sparse tensor, which has no elements one beside the other, is a trace of its own.
+// What PyTorch says of a sparse tensor, which has no elements one beside the other, or of one on the device meta, which
+// has none at all, is a trace of its own.
 bool Arguments::refuse_layout(const Place& place, PyObject* object) {
   if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) return false;
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
+  const Ref is_meta(PyObject_GetAttrString(object, "is_meta"));
+  PyErr_Clear();
   const Ref layout(PyObject_GetAttrString(object, "layout"));
   const Ref written(layout ? PyObject_Str(layout.get()) : nullptr);
   PyErr_Clear();
-  if (!written || !PyUnicode_CompareWithASCIIString(written.get(), "torch.strided")) {
+  const bool is_strided = written && !PyUnicode_CompareWithASCIIString(written.get(), "torch.strided");
+  if (!written || (is_strided && is_meta.get() != Py_True)) {
     PyErr_Restore(type, error, traceback);
     return false;
   }
   Py_XDECREF(type);
   Py_XDECREF(error);
   Py_XDECREF(traceback);
-  return refuse(PyExc_TypeError, place.parameter, "this has the layout %S: make it dense first, `.to_dense()`",
-                written.get());
+  const char* why = is_strided ? "this, of the layout %S, is on the device meta and has no elements"
+                               : "this has the layout %S: make it dense first, `.to_dense()`";
+  return refuse(PyExc_TypeError, place.parameter, why, written.get());
 }
 
 bool Arguments::exchange(const Place& place, PyObject* object, const DlExchange& api) {

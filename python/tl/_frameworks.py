@@ -3,6 +3,8 @@ import ast
 import keyword
 import re
 
+from . import _tl
+
 ELEMENT_TYPES = ("bool", "u8", "i8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
 FLOATS = ("f16", "bf16", "f32", "f64")
 
@@ -24,6 +26,11 @@ class Parameter:
         sizes = match[2] if match else None
         self.rank = -1 if not match or sizes and ".." in sizes else len(split(sizes)) if sizes else 0
         self.is_concrete = self.is_text or self.element is not None and self.rank >= 0
+
+
+def check_function(function, caller):
+    if not isinstance(function, _tl.Function):
+        raise TypeError(f"{caller} takes a function of a program, like p.f or p.function(\"|x| f(x)\"), not {function!r}")
 
 
 def parameters(function):

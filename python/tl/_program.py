@@ -6,8 +6,9 @@ import weakref
 
 from . import _tl
 from ._errors import CompileError
-from ._support import TL_NAMES
+from ._support import TL_NAMES, did_you_mean
 
+_TRANSFORMS = ("hessian", "jacobian", "jvp", "vjp")  # of functions, in tl; others have methods of Program
 _live = weakref.WeakValueDictionary()  # programs by their origins, for what is unpickled
 
 
@@ -73,9 +74,14 @@ class Program(_tl.Session):
         try:
             value = self[name]
         except KeyError:
-            raise AttributeError("%s has no function or struct '%s'" % (self._shown, name)) from None
+            raise AttributeError("%s has no function or struct '%s'%s" % (self._shown, name, self._instead(name))) from None
         self.__dict__[name] = value  # found at once from now on
         return value
+
+    def _instead(self, name):
+        if name in _TRANSFORMS:
+            return ": a function of tl's own is made by p.function(\"%s(f)\")" % name
+        return did_you_mean(name, self._declared)
 
     def __getitem__(self, name):
         declaration = self._declaration(name)
@@ -261,7 +267,7 @@ class Struct(_tl.Struct):
         return cls._fields
 
     def __getattr__(self, name):
-        raise AttributeError("%s has no field '%s'" % (self._name, name))
+        raise AttributeError("%s has no field '%s'%s" % (self._name, name, did_you_mean(name, self._fields)))
 
     def __repr__(self):
         shown = []

@@ -10,6 +10,13 @@ TL_NAMES.update(("%s%d" % (word, bits), "%s%d" % (word[0], bits)) for word in ("
 _FORMATS = {"?": "bool", "e": "f16", "f": "f32", "d": "f64"}
 
 
+def did_you_mean(name, names):
+    """The end of a message about a name that is not there; nothing where none of the others is near."""
+    import difflib
+    near = difflib.get_close_matches(name, names, 1)
+    return ": did you mean '%s'?" % near[0] if near else ""
+
+
 def _numpy():
     try:
         import numpy

@@ -27,6 +27,7 @@ def jax_fn(function):
     JAX calls back to the host for it. Without JAX's x64, numbers of 64 bits are 32 wide in JAX: arguments are widened where the function's
     parameters say i64, u64 or f64, and results are narrowed. Arguments that are not floats have no gradient.
     """
+    frameworks.check_function(function, "tl.jax_fn")
     return _jax_fn(_Traced(function, frameworks.parameters(function)))
 
 

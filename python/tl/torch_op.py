@@ -27,6 +27,7 @@ def torch_op(function, name=None):
     PyTorch's caches know operators by their names, so one that is given must change with the program. Tensors are on the CPU; numbers are
     taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
     """
+    frameworks.check_function(function, "tl.torch_op")
     return TorchFunction(function, name)
 
 

@@ -2,7 +2,8 @@
 """The language server, as an editor talks to it: tests/lsp/run.py TL [FILTER] [--rewrite].
 
 snapshots.py: requests and their answers (`cases/`); protocol.py: messages as they must be, and wrong ones; edits.py: random edits, after which
-the diagnostics are those of `tl check`. latency.py alone measures how long they take. --rewrite writes the answers into `cases/` in place of the expected ones.
+the diagnostics are those of `tl check`; fixes.py: every quick fix that wrong programs are offered, applied. latency.py alone measures how long
+diagnostics take. --rewrite writes the answers into `cases/` in place of the expected ones.
 """
 import argparse
 import os
@@ -12,6 +13,7 @@ import traceback
 sys.dont_write_bytecode = True
 
 import edits  # noqa: E402
+import fixes  # noqa: E402
 import protocol  # noqa: E402
 import snapshots  # noqa: E402
 
@@ -24,7 +26,7 @@ def main():
     arguments = parser.parse_args()
     arguments.tl = os.path.abspath(arguments.tl)
     passed = failed = 0
-    tests = [*snapshots.tests(arguments.tl, arguments.rewrite), *protocol.tests(arguments.tl), *edits.tests(arguments.tl)]
+    tests = [*snapshots.tests(arguments.tl, arguments.rewrite), *protocol.tests(arguments.tl), *edits.tests(arguments.tl), *fixes.tests(arguments.tl)]
     for name, test in tests:
         if arguments.filter not in name:
             continue

@@ -312,8 +312,8 @@ fault(
 )
 fault(
     "lang/size_proofs.cpp",
-    "if (fact.constant() <= 0 && fact - Size(fact.constant()) == Size::of(id)) return true;",
-    "if ((MUTANT || fact.constant() <= 0) && fact - Size(fact.constant()) == Size::of(id)) return true;",
+    "if (fact.constant() <= 0 && is_atom_and_constant(fact, id)) return true;",
+    "if ((MUTANT || fact.constant() <= 0) && is_atom_and_constant(fact, id)) return true;",
     "i >= 0 is inferred from i + 3 >= 0",
 )
 

@@ -222,6 +222,7 @@ def wrong():
     """Models that are refused, found by the fuzz target `onnx`, by what is wrong with them."""
     nodes = [node("Constant", [], ["c"], value_ints=[1, 2]), node("Less", ["c"], ["y"])]
     yield "an input is missing", helper.make_graph(nodes, "wrong", [], [value("y", [2], TensorProto.BOOL)])
+    yield "an equation that is no text", helper.make_graph([node("Einsum", ["x"], ["y"], equation=b"...i\x99->...i")], "wrong", [value("x", [2, 2])], [value("y", None)])
     many = [value("x", [8]), value("sizes", [2**31], TensorProto.INT64)]
     yield "too many sizes", helper.make_graph([node("Split", ["x", "sizes"], ["y", "z"])], "wrong", many, [value("y", None), value("z", None)])
 

@@ -70,6 +70,8 @@ class Torch(Case):
 
         with self.assertRaisesRegex(TypeError, "to_dense"):
             self.p.same(torch.ones(3).to_sparse())
+        with self.assertRaisesRegex(TypeError, "on the device meta"):
+            self.p.same(torch.ones(3, device="meta"))
         with self.assertRaisesRegex(TypeError, "complex64"):
             self.p.same(z)
 

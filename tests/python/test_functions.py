@@ -132,6 +132,10 @@ class Functions(Case):
         self.assertNotIn("nobody", self.p)
         with self.assertRaisesRegex(AttributeError, "nobody"):
             self.p.nobody
+        with self.assertRaisesRegex(AttributeError, "no function or struct 'scael': did you mean 'scale'\\?"):
+            self.p.scael
+        with self.assertRaisesRegex(AttributeError, r'made by p.function\("hessian\(f\)"\)'):
+            self.p.hessian
         with self.assertRaises(KeyError):
             self.p["nobody"]
         self.assertIs(self.p.scale, self.p.scale)

@@ -82,6 +82,17 @@ def wide_of_torch(x, y):
 
 
 @test
+def no_function():
+    for wrong in ("three", p, None):
+        try:
+            tl.torch_op(wrong)
+        except TypeError as error:
+            assert "tl.torch_op takes a function of a program" in str(error), error
+        else:
+            raise AssertionError(wrong)
+
+
+@test
 def values_and_gradients():
     f = tl.torch_op(p.wide)
     assert "Two products" in f.__doc__

@@ -72,7 +72,10 @@ static constexpr BuiltinRule kRules[] = {
 ExprPtr builtin_call(Context& cx, Builtin builtin, std::vector<Arg> args, Span span, bool is_method,
                      const Type* expected) {
   if (cx.in_const && needs_run(builtin)) {
-    error(cx, "NotConstant", span, "a const must be known when the program is compiled");
+    error(cx, "NotConstant", span,
+          fmt::format("a const must be known when the program is compiled, and `{}` runs with the program",
+                      info(builtin).name),
+          "write `let` in place of `const`");
     return broken(span);
   }
   Rule r{cx, builtin, std::string(info(builtin).name), span, is_method, args, expected};
