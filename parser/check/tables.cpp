@@ -168,8 +168,12 @@ static bool is_table(const Type& type) {
 
 ExprPtr table_as_text(Context& cx, ExprPtr& value, Span span) {
   constexpr const char* kShown = "shown";
-  if (!is_table(value->type)) return nullptr;
-  Scope* module = module_of_columns(cx);
+  Scope* module = value->type.is_struct() ? module_of_columns(cx) : nullptr;
+  auto is_column = [&](const std::string& name) {
+    const std::optional<Callable> column = module ? callable_in(cx, module, name) : std::nullopt;
+    return column && column->structure && column->structure->record == value->type.record;
+  };
+  if (!is_table(value->type) && !is_column(std::string(kTexts)) && !is_column(std::string(kTimes))) return nullptr;
   const std::optional<Callable> shown = module ? callable_in(cx, module, kShown) : std::nullopt;
   if (!shown) return nullptr;
   std::vector<Arg> args(1);
