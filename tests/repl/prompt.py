@@ -310,6 +310,19 @@ def _(t):
     t.clear().send("a + mod.f()\r").shows("tl> a + mod.f()\n22 : i64\ntl>")
 
 
+@test("documentation that is typed before what it is of; help as other prompts ask for it")
+def _(t):
+    t.send("## Twice x.\r").send("fn twice(x: f32) -> f32 = 2.0 * x\r").clear()
+    for text in ("?twice", "twice?", "help(twice)"):
+        t.send(text + "\r").shows(f"tl> {text}\ntwice(x: f32) -> f32\n    Twice x.\ntl>").clear()
+
+
+@test("help is wrapped at words", columns=40)
+def _(t):
+    t.send("## All of this text is about nothing but its length.\rfn f() = 1\r").clear()
+    t.send(":help f\r").shows("tl> :help f\nf()\n    All of this text is about nothing\n    but its length.\ntl>").clear()
+
+
 @test("a table and a column of text are shown as print shows them")
 def _(t):
     t.send('import table\rstruct T[n] { name: table.Texts[n], x: i64[n] }\r')
