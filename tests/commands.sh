@@ -64,7 +64,7 @@ check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$t
 check "documentation of a struct" 0 "^ *Not trained.*mean, variance" -- "$tl" doc nn.BatchNorm
 check "documentation of a struct: the order of gates" 0 "gates of an LSTM.*input, forget, candidate, output" -- "$tl" doc nn.Lstm
 
-check "documentation of what another library calls so" 0 "tl has no concatenate: write .concat" -- "$tl" doc np.concatenate
+check "documentation of what another library calls so" 0 "tl has no np.concatenate: write .concat" -- "$tl" doc np.concatenate
 check "documentation by the name with a prefix" 0 "^cov\(x, y = none" -- "$tl" doc np.cov
 check "documentation of nothing" 2 "there is no documentation of 'np.nonsense'" -- "$tl" doc np.nonsense
 
