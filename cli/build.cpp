@@ -13,9 +13,11 @@
 #include "vm/io/io.h"
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <unistd.h>
 
 namespace tl::cli {
 namespace {
@@ -27,6 +29,28 @@ struct BuildFlags {
   std::string file, emit;
   bool library = false, python = false;
   std::string wheel; // its version, "true": kWheelVersion; empty: none
+};
+
+// What `tl build` does now, as a line on stderr that goes again, where that is a terminal.
+class StageLine {
+public:
+  void say(std::string_view stage) {
+    if (is_terminal_) write(fmt::format("\r{}\x1b[K", stage));
+    shown_ = is_terminal_;
+  }
+  void clear() {
+    if (shown_) write("\r\x1b[K");
+    shown_ = false;
+  }
+  ~StageLine() { clear(); }
+
+private:
+  static void write(const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  }
+  const bool is_terminal_ = ::isatty(STDERR_FILENO) != 0;
+  bool shown_ = false;
 };
 
 // For messages of the program. Those about library code point at the user's own files.
@@ -157,6 +181,8 @@ int build_library(BuildFlags& flags) {
     if (!package) return kRejected;
     package->is_folder = flags.python;
   }
+  StageLine stage;
+  stage.say(fmt::format("compiling {} function{}, and linking", programs.size(), programs.size() == 1 ? "" : "s"));
   build_library(library, std::move(programs), std::move(package), sources_of(whole), flags.build);
   return kFine;
 }
@@ -183,14 +209,19 @@ int build(BuildFlags& flags) {
   if (std::filesystem::equivalent(flags.build.output, flags.file, ignored))
     throw UsageError(fmt::format("-o {}: that is the program itself; choose another name", flags.build.output));
 
+  StageLine stage;
+  stage.say("checking");
   Frontend frontend;
   if (!read_source_or_model(frontend, flags.file, flags.import, flags.compile)) return kRejected;
   typed::Program typed = check_source(frontend);
   std::optional<ir::Module> module;
   if (!frontend.diagnostics.has_errors()) module = lower_source(frontend, typed, flags.compile);
+  stage.clear();
   show(frontend.diagnostics, frontend.sources);
   if (!module) return kRejected;
+  stage.say("optimizing");
   module = optimise(std::move(*module), flags.compile);
+  if (flags.emit == "ir" || flags.emit == "bytecode") stage.clear();
   if (flags.emit == "ir") {
     write_or_print(flags.build.output, to_text(*module));
     return kFine;
@@ -202,6 +233,11 @@ int build(BuildFlags& flags) {
   }
   BuildProgram program{std::move(scheduled.program),
                        kernels_of(*module, scheduled, flags.emit == "cuda" ? Target::Gpu : Target::Cpu)};
+  if (flags.emit == "obj" || flags.emit.empty())
+    stage.say(fmt::format("compiling {} kernel{}, and linking", program.kernels.size(),
+                          program.kernels.size() == 1 ? "" : "s"));
+  else
+    stage.clear();
   if (flags.emit == "obj")
     build_object(std::move(program), sources_of(frontend), flags.build);
   else if (flags.emit.empty())

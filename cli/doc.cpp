@@ -39,15 +39,6 @@ std::string documentation_of(const Documented& entry) {
   return result;
 }
 
-// What tl writes for a name of another library: np.cov, torch.einsum, concatenate.
-static std::string documentation_of_foreign(const std::string& name) {
-  const std::string member(foreign_member(name));
-  if (!member.empty())
-    if (std::string own = documentation_of(member); !own.empty()) return own;
-  const auto hint = member.empty() ? foreign_hint(name) : member_hint(member);
-  return hint ? fmt::format("tl has no {}: {}\n", name, *hint) : "";
-}
-
 static std::string documentation_of_own(const std::string& name) {
   std::string found;
   auto entry = [&](const Documented& documented) {
@@ -66,6 +57,18 @@ static std::string documentation_of_own(const std::string& name) {
       for (const Documented& documented : module.functions)
         if (documented.name == module.name + "." + name) entry(documented);
   return found;
+}
+
+// What tl writes for a name of another library: np.cov, torch.einsum, pd.read_csv, nn.LSTM, concatenate.
+static std::string documentation_of_foreign(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  const std::string member = dot == std::string::npos ? "" : name.substr(dot + 1);
+  if (!member.empty())
+    if (std::string own = documentation_of_own(member); !own.empty()) return own;
+  auto hint = member.empty() ? foreign_hint(name) : member_hint(member);
+  const std::string module = name.substr(0, name.find('.'));
+  if (!hint && !is_foreign_module(module)) hint = foreign_hint(module); // of a library that tl has as a whole otherwise
+  return hint ? fmt::format("tl has no {}: {}\n", name, *hint) : "";
 }
 
 std::string documentation_of(const std::string& name) {

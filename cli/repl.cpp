@@ -1,4 +1,5 @@
 // tl repl: explore. Each input is a piece of one growing program.
+#include "cli/editor/characters.h"
 #include "cli/editor/terminal.h"
 #include "commands.h"
 #include "compiler/programs.h"
@@ -9,6 +10,7 @@
 #include "line_editor.h"
 #include "options.h"
 #include "parser/check/line_width.h"
+#include "parser/syntax/cursor.h"
 #include "parser/syntax/parse.h"
 #include "saved_program.h"
 #include "shown_values.h"
@@ -82,6 +84,52 @@ std::vector<std::string> inputs_of(const std::string& text) {
   }
   end_input();
   return inputs;
+}
+
+// `## …` on lines of its own: of what is entered next.
+bool is_documentation(const std::string& input) {
+  bool is_one = false;
+  for (size_t begin = 0; begin < input.size();) {
+    const size_t end = std::min(input.find('\n', begin), input.size());
+    const std::string line = trimmed(input.substr(begin, end - begin));
+    begin = end + 1;
+    if (!line.empty() && !line.starts_with("##")) return false;
+    is_one = is_one || !line.empty();
+  }
+  return is_one;
+}
+
+// Lines that are too long go on in the next one, as far to the right.
+std::string wrapped(const std::string& text, size_t columns) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
+    while (static_cast<size_t>(editor::columns_of(line)) > columns) {
+      size_t cut = 0;
+      for (size_t at = line.find(' ', indent.size()); at != std::string::npos; at = line.find(' ', at + 1))
+        if (static_cast<size_t>(editor::columns_of(line.substr(0, at))) <= columns) cut = at;
+      if (cut == 0) break; // one word
+      result += line.substr(0, cut) + '\n';
+      line = indent + line.substr(line.find_first_not_of(' ', cut));
+    }
+    result += line + '\n';
+  }
+  return result;
+}
+
+// The name of `?f`, `f?` and `help(f)`, as other prompts ask for help; empty of `help` alone.
+std::optional<std::string> asked_for(const std::string& text) {
+  if (text == "help" || text == "?") return "";
+  const bool is_call = text.starts_with("help(") && text.ends_with(')');
+  const std::string name = is_call                 ? trimmed(text.substr(5, text.size() - 6))
+                           : text.starts_with('?') ? trimmed(text.substr(1))
+                           : text.ends_with('?')   ? trimmed(text.substr(0, text.size() - 1))
+                                                   : " ";
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) { return is_word(c) || c == '.'; });
+  return is_name ? std::optional(name) : std::nullopt;
 }
 
 // "12.3 µs"
@@ -161,12 +209,18 @@ private:
     std::optional<KeptMessages> messages;
     if (editor_.is_terminal() && editor::has_colours(STDERR_FILENO)) messages.emplace();
     const std::string text = trimmed(input);
-    if (text[0] == ':')
+    if (text[0] == ':') {
       command(text);
-    else if (leaves(text))
+    } else if (leaves(text)) {
       ended_ = true;
-    else
-      enter(input, next_name());
+    } else if (const auto name = asked_for(text); name && !is_own("help")) {
+      help(*name);
+    } else if (is_documentation(input)) {
+      documentation_ += input + '\n';
+    } else {
+      enter(documentation_ + input, next_name());
+      documentation_.clear();
+    }
     std::fflush(stdout);
     if (std::ferror(stdout)) ended_ = true; // nobody reads what comes
     close_line();
@@ -176,13 +230,23 @@ private:
     std::fflush(stderr);
   }
 
-  // exit() and quit(), unless the user has functions of these names.
+  // exit and quit, also with (), unless the user has something of these names.
   bool leaves(std::string text) const {
     if (text.ends_with(';')) text = trimmed(text.substr(0, text.size() - 1));
-    if (text != "exit()" && text != "quit()") return false;
+    if (text.ends_with("()")) text = text.substr(0, text.size() - 2);
+    return (text == "exit" || text == "quit") && !is_own(text);
+  }
+
+  bool is_own(const std::string& name) const {
     const std::vector<Documented> declared = session_->declared();
-    return std::none_of(declared.begin(), declared.end(),
-                        [&](const Documented& entry) { return entry.name + "()" == text; });
+    const std::vector<std::string> names = session_->names();
+    return std::any_of(declared.begin(), declared.end(), [&](const Documented& entry) { return entry.name == name; }) ||
+           std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  static void tell(const std::string& text, bool is_terminal) {
+    const size_t columns = std::max<size_t>(editor::terminal_size().columns, kLeastColumns) - 1;
+    std::fputs((is_terminal ? wrapped(text, columns) : text).c_str(), stdout);
   }
 
   std::string next_name() { return fmt::format("<input {}>", ++count_); }
@@ -308,11 +372,12 @@ private:
     if (!name.empty()) {
       const auto text = help_on(*session_, name);
       if (!text) return say(fmt::format("there is no documentation of '{}'", name));
-      fmt::print("{}", *text);
+      tell(*text, editor_.is_terminal());
       return;
     }
-    fmt::print("Enter statements or expressions; the value of a bare expression is shown with its type.\n"
-               "At a terminal `_` is the last of them. A `;` at the end shows nothing.\n");
+    tell("Enter statements or expressions; the value of a bare expression is shown with its type.\n"
+         "At a terminal `_` is the last of them. A `;` at the end shows nothing.\n",
+         editor_.is_terminal());
     for (const LineCommand& c : kCommands)
       fmt::print("  {:<20} {}\n", fmt::format("{} {}", c.name, c.argument), c.doc);
   }
@@ -339,6 +404,7 @@ private:
   LineEditor editor_;
   std::vector<EnteredPiece> accepted_; // for :save
   std::vector<std::string> loaded_;    // files, each once
+  std::string documentation_;          // of what is entered next
   int count_ = 0, exit_code_ = kFine;
   bool ended_ = false;
   std::atomic<bool> is_line_open_{false}; // the program's threads print

@@ -49,6 +49,7 @@ bool closes(char c) { return c == ')' || c == ']'; }
 std::optional<Group> group_of(std::string_view text) {
   const size_t open = text.find_first_of("([");
   if (open == std::string_view::npos || !closes(text.back())) return std::nullopt;
+  if (text.substr(0, open).find_first_of(" \n") != std::string_view::npos) return std::nullopt; // a table
   Group group{text.substr(0, open + 1), {}, text.back()};
   size_t begin = open + 1;
   int depth = 0;
@@ -219,8 +220,10 @@ std::string shown_value(const std::string& value, const std::string& type, const
   const std::string text = is_compound(type) ? laid_out(value, 0, look.columns) : value;
   const size_t last = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   const bool is_matrix = !is_compound(type) && type.find(',') != std::string::npos;
+  const bool is_table = is_compound(type) && last > 0 && !group_of(value);
   const bool fits = width(std::string_view(text).substr(last)) + 3 + width(type) <= look.columns;
-  return text + (is_matrix || (!fits && last > 0) || (!fits && type != "str" && text.size() > 20) ? "\n" : " ") +
+  return text +
+         (is_matrix || is_table || (!fits && last > 0) || (!fits && type != "str" && text.size() > 20) ? "\n" : " ") +
          faint(": " + type) + "\n";
 }
 

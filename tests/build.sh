@@ -71,6 +71,8 @@ fn main(
   count
 }
 E
+command -v python3 >/dev/null && check "a build says its stage at a terminal, and takes it away" 0 "compiling [0-9]+ kernels?, and linking.*K\$" -- \
+  bash -c "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' '$tl' build '$out/args.tl' -o '$out/args' | tr '\r\n' '  ' | sed 's/ *$//'"
 check "build with arguments" 0 -- "$tl" build "$out/args.tl" -o "$out/args"
 check "help" 0 "--count i64 +how often" -- "$out/args" --help
 check "help: of every program" 0 "--memory-limit SIZE" -- "$out/args" --help

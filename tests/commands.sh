@@ -40,6 +40,12 @@ check "several topics" 0 "  normal .*  gamma" -- sh -c "'$tl' doc random | tr '\
 check "words: by name first" 0 "^  quantile " -- sh -c "'$tl' doc --search quantile | head -1"
 check "words: in texts" 0 "  linalg.svd " -- "$tl" doc --search "singular values"
 check "words of another library" 0 "tl has no concatenate: write .concat" -- "$tl" doc --search concatenate
+check "a name of pandas" 0 "read_csv.path: str" -- "$tl" doc pd.read_csv
+check "a name of a module that both have" 0 "tl has no nn.LSTM: .nn.lstm_init" -- "$tl" doc nn.LSTM
+check "an object of NumPy" 0 "tl has no np.r_: write .concat" -- "$tl" doc np.r_
+check "several words: what has all of them" 0 "table.sort_by " -- "$tl" doc --search "descending column order"
+printf 'PAR1\x15\x04\x00\x00' >"$out/y.parquet"
+check "a format that tl does not read, by its name" 1 "in the format Parquet, which tl does not read; write it as CSV" -- "$tl" run -e "print(read_table(\"$out/y.parquet\"))"
 check "words that are nowhere" 2 "no documentation has 'xyzzy'" -- "$tl" doc --search xyzzy
 check "no words" 2 "give the words" -- "$tl" doc --search " "
 printf '## Of curves.\n\n## A point. On a curve.\nstruct Point { x: f32 }\n\n## The length\n## of a curve. `length([1.0])` is `1.0`.\nfn length(größe: f32[n]) = sum(größe)\n' >"$out/own.tl"
@@ -58,7 +64,7 @@ check "documentation by the function's own name" 0 "linalg.inv<T: float>" -- "$t
 check "documentation of a struct" 0 "^ *Not trained.*mean, variance" -- "$tl" doc nn.BatchNorm
 check "documentation of a struct: the order of gates" 0 "gates of an LSTM.*input, forget, candidate, output" -- "$tl" doc nn.Lstm
 
-check "documentation of what another library calls so" 0 "tl has no concatenate: write .concat" -- "$tl" doc np.concatenate
+check "documentation of what another library calls so" 0 "tl has no np.concatenate: write .concat" -- "$tl" doc np.concatenate
 check "documentation by the name with a prefix" 0 "^cov\(x, y = none" -- "$tl" doc np.cov
 check "documentation of nothing" 2 "there is no documentation of 'np.nonsense'" -- "$tl" doc np.nonsense
 
@@ -464,6 +470,16 @@ check "assert_close and NaN" 3 "element 1: nan and 1.0" -- "$tl" run -e 'assert_
 check "assert_close and infinity, and nothing" 0 "^fine$" -- "$tl" run -e 'assert_close([inf, 1.0], [inf, 1.000001]); assert_close(zeros([0]), zeros([0])); assert_close(2.0, 2.0); print("fine")'
 check "debug names the leaves of a struct" 0 "command line>:1: .w f32\[2\] min 1.0 mean 1.5 max 2.0" -- "$tl" run -e 'struct P { w: f32[2], s: str }; let p = debug(P(w = [1.0, 2.0], s = "x"))'
 check "progress says how far it is" 0 "progress  50% 2/4  at 1" -- "$tl" run -e 'for i in progress(0..4, show = "at 1") { print(i) }'
+cat >"$out/steps.tl" <<'T'
+var s = 0.0
+for i in progress(0..12) {
+  let a = ones([1500, 1500]) * f32(i)
+  s += (a @ (a @ a)).sum()
+}
+T
+pace="[0-9.]+(/s| s each), [0-9]+:[0-9]{2}"
+command -v python3 >/dev/null && check "progress at a terminal says how fast it is and what is left" 0 "[0-9]/12  $pace left.*12/12  $pace *$" -- \
+  bash -c "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' '$tl' run '$out/steps.tl' | tr '\r\n' '  '"
 check "print to stderr" 0 "to stderr" -- "$tl" run -e 'print("to stderr", to = stderr)'
 check "debug tells place and values" 0 "command line>:1: f32\[3\] min 1.0 mean 2 max 3.0" -- "$tl" run -e 'print(debug([1.0, 2.0, 3.0]).sum())'
 

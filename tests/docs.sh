@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The programs of the tutorial, of the language reference and of the pages on training, derivatives, tables, plots, speed and an afternoon: a block ```tl runs and must print what
+# The programs of the tutorial, of the language reference and of the pages on training, derivatives, tables, plots, speed, an afternoon and the recipes: a block ```tl runs and must print what
 # the block after it says, and so must a block ```sh, which is a script; of a block ```tl error the message must hold the next block's line. tests/docs.sh TL [FILTER].
 set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
@@ -11,7 +11,7 @@ bin=$(mktemp -d) # scripts call it tl
 trap 'rm -rf "$out" "$bin"' EXIT
 ln -s "$tl" "$bin/tl"
 
-for page in docs/tutorial.md docs/language.md docs/training.md docs/derivatives.md docs/tables.md docs/plots.md docs/fast.md docs/afternoon.md; do
+for page in docs/tutorial.md docs/language.md docs/training.md docs/derivatives.md docs/tables.md docs/plots.md docs/fast.md docs/afternoon.md docs/recipes.md; do
   rm -f "$out"/*
   awk -v out="$out" '
     /^```(tl|sh)/ { n += 1; file = sprintf("%s/%03d.%s", out, n, $1 == "```sh" ? "sh" : $2 == "error" ? "error" : "tl"); next }

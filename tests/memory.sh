@@ -5,7 +5,7 @@ set -uo pipefail
 tl=$(realpath "$1") filter=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/check.sh
-needs awk
+needs awk python3
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export TL_THREADS=2
@@ -149,6 +149,35 @@ grows() {
   check "$1" 0 "^as it is$" -- awk "function max(a, b, c, d) { if (c > b) b = c; if (d > b) b = d; return a > b ? a : b }
     BEGIN { $assign s = $formula; print (s == $known ? \"as it is\" : s \" is not $known\") }"
 }
+# bounds NAME VALUES TEXT: the formula is of few lines and terms, and with these sizes put in, no less than what is needed with them.
+bounds() {
+  [[ -n $filter && $1 != *"$filter"* ]] && return
+  local said values
+  printf '%s\n' "$3" >"$out/bounds.tl"
+  said=$("$tl" check --memory "$out/bounds.tl")
+  check "$1: it is short" 0 "^1$" -- awk "BEGIN { n = split(ARGV[1], line, \"\\n\"); for (i in line) if (length(line[i]) > 300) n = 99; print n <= 16 }" "$said"
+  for values in $2; do
+    check "$1, $values" 0 "^enough$" -- python3 -c "import re, sys
+formula = re.search(r'peak of cpu.0.: (?:at most )?(.*) bytes', sys.argv[1])[1]
+known = int(re.search(r'peak of cpu.0.: (?:at most )?(\\d+) bytes', sys.argv[2])[1])
+bound = eval(formula, {'max': max}, {name: int(value) for name, value in re.findall(r'(\\w+)=(\\d+)', '$values')})
+print('enough' if known <= bound else f'{formula} is {bound}, less than {known}')" "$said" "$("$tl" check "--memory=$values" "$out/bounds.tl")"
+  done
+}
+sizes="n=1,k=1,m=1 n=10,k=20,m=30 n=300,k=4000,m=50 n=1000,k=1000,m=1000 n=5000,k=64,m=7 n=100,k=9000,m=2000 n=1,k=5000,m=900 n=4096,k=4096,m=16"
+bounds "a product of open sizes" "$sizes" 'fn main(n: i64, k: i64, m: i64) { print((ones([n, k]) @ ones([k, m])).sum()) }'
+bounds "products of open sizes" "$sizes" 'fn main(n: i64, k: i64, m: i64) {
+  let a = wait(ones([n, k]))
+  let b = wait(ones([k, m], f64))
+  let c = wait(tanh(f64(a) @ b))
+  print((c.T @ c).sum(), (c @ b.T).sum())
+}'
+bounds "training by batches" "n=1,k=1,m=1 n=1000,k=100,m=32 n=333,k=7,m=500 n=70,k=3000,m=64" 'fn main(n: i64, k: i64, m: i64) {
+  let x = ones([n, k])
+  var w = zeros([k, 1])
+  for b in batches(x, max(m, 1)) { w -= b.T @ (b @ w - 1.0) / f32(m) }
+  print(w.sum())
+}'
 grows "pushes in two loops" n=1000,a=5,b=10 'fn main(n: i64, a: i64, b: i64) {
   let x = wait(ones([n]))
   var xs: List<f32[_]> = []

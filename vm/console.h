@@ -2,6 +2,7 @@
 #pragma once
 #include "abi/outcome.h"
 #include <chrono>
+#include <map>
 #include <mutex>
 
 namespace tl {
@@ -24,10 +25,17 @@ public:
     flush_locked();
     if (err_) err_(text);
   }
-  // A bar that the next output on a terminal overwrites, unless it ends its line.
-  void draw_bar(std::string_view text) {
-    if (text.empty()) return;
+  // A bar that the next output on a terminal overwrites, unless it ends its line: what `text_of` makes of the seconds
+  // since the bar of this number began, and since it was drawn.
+  template <class TextOf> void draw_bar(uint32_t number, bool begins, TextOf text_of) {
     std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    auto [at, fresh] = bars_.try_emplace(number, Bar{now, now});
+    if (begins) at->second = {now, now};
+    auto since = [&](auto then) { return std::chrono::duration<double>(now - then).count(); };
+    const std::string text = text_of(since(at->second.begun), since(at->second.drawn));
+    if (text.empty()) return;
+    at->second.drawn = now;
     flush_locked();
     if (err_) err_(text);
     has_bar_ = text.back() != '\n';
@@ -67,6 +75,10 @@ private:
     text.swap(buffer_); // once, also if the sink throws
     if (out_) out_(text);
   }
+  struct Bar {
+    std::chrono::steady_clock::time_point begun, drawn;
+  };
+  std::map<uint32_t, Bar> bars_;
   std::mutex mutex_;
   std::string buffer_;
   OutputSink out_, err_;

@@ -268,14 +268,17 @@ void Interpreter::progress(const Instruction& i) {
   }
   op->small = true;
   bool is_last = i.index == 1;
-  op->task = [values = std::move(values), is_last, this](Operation&) {
+  op->task = [values = std::move(values), is_last, which = i.loc.index, this](Operation&) {
     auto number = [&](const Operand& v) {
       Scalar scalar = v.scalar;
       if (v.node) std::memcpy(&scalar.bits, data_of(v.node, v.offset), sizeof(int64_t));
       return scalar.as<int64_t>();
     };
     static const bool terminal = ::isatty(STDERR_FILENO) != 0;
-    console_.draw_bar(progress_text(number(values[0]), number(values[1]), values[2].node->text, is_last, terminal));
+    console_.draw_bar(which, number(values[0]) == 0, [&](double seconds, double still) {
+      return progress_text(number(values[0]), number(values[1]), values[2].node->text,
+                           {is_last, terminal, seconds, still});
+    });
   };
   submit(op, i);
 }

@@ -5,6 +5,8 @@ namespace tl::cpu {
 
 namespace {
 
+constexpr int64_t kMostInner = 4; // times inner_columns that a tile has
+
 GemmPlan plan_dots(GemmPlan plan, bool sums_one_axis) {
   const SizeFormula one = number(1), lanes = number(plan.lanes), chunks = ceil_div(plan.k, number(kContractChunk));
   const int64_t bytes = size_of(plan.acc);
@@ -32,7 +34,7 @@ SizeFormula columns_of_tile(const GemmPlan& plan, const SizeFormula& row_blocks)
   const SizeFormula work = max(one, min(plan.m, number(plan.block_rows)) * plan.k); // of one column
   const SizeFormula worth = max(number(least), floor_div(number(kTileWork / plan.nr), work));
   SizeFormula most = number(inner);
-  if (!by_rows) most = most + number(3 * inner) * min(one, floor_div(row_blocks, number(4)));
+  if (!by_rows) most = most + number((kMostInner - 1) * inner) * min(one, floor_div(row_blocks, number(4)));
   return min(most, max(worth, floor_div(row_blocks * panels, number(kTiles)))) * number(plan.nr);
 }
 
@@ -156,9 +158,12 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
     if (plan.scattered) entries = entries + plan.n + number(plan.lanes) + number(2) * plan.m;
     plan.table_bytes = ceil_div(entries * number(size_of(DType::I64)), number(64)) * number(64);
   }
-  plan.shared_bytes =
-      plan.table_bytes + panels * number(plan.nr * bytes) *
-                             (plan.pack * plan.b_batches * plan.k + plan.split * plan.batch * plan.m * chunks);
+  // Of a product that is split, C is less than kSplitTiles tiles.
+  const int64_t most_columns = kMostInner * plan.inner_columns + plan.joined_columns + plan.nr;
+  const SizeFormula sums_of_chunk =
+      min(panels * number(plan.nr) * plan.batch * plan.m, number(kSplitTiles * plan.block_rows * most_columns));
+  plan.shared_bytes = plan.table_bytes + panels * number(plan.nr * bytes) * plan.pack * plan.b_batches * plan.k +
+                      number(bytes) * plan.split * sums_of_chunk * chunks;
   plan.a_bytes = number(plan.a == ReadA::Rows ? 0 : plan.block_rows * kContractChunk * bytes);
   plan.sums_row = min(plan.block_columns + number(plan.joined_columns), panels * number(plan.nr));
   plan.panel_bytes = number(!plan.streams       ? plan.nr * kContractChunk * bytes

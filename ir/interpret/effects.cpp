@@ -46,7 +46,7 @@ void Interpreter::effect(const Function& f, const Node& n, Frame& frame) {
     }
     case Op::Progress:
       return print_error(
-          progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, n.as<ProgressAttrs>().last, false));
+          progress_text(in(1).data.i64(), in(2).data.i64(), *in(3).text, {.is_last = n.as<ProgressAttrs>().last}));
     case Op::Assert: return assertion(n, frame);
     case Op::Load: {
       DType type = f[n.results[1]].type.dtype;

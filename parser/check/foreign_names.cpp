@@ -26,12 +26,6 @@ bool is_foreign_module(std::string_view name) {
   return std::find(std::begin(modules), std::end(modules), name) != std::end(modules);
 }
 
-std::string_view foreign_member(std::string_view path) {
-  const size_t first = path.find('.'), last = path.rfind('.');
-  if (first == std::string_view::npos || !is_foreign_module(path.substr(0, first))) return {};
-  return path.substr(last + 1);
-}
-
 static bool declares(const std::string& text, std::string_view name) {
   for (const char* keyword : {"\nfn ", "\nstruct "})
     for (const char* next : {"(", "<", "[", " "})

@@ -13,9 +13,6 @@ std::optional<std::string> foreign_hint(std::string_view name);
 // What stands before a dot in other libraries and means one of them: `np`, `torch`, `F`.
 bool is_foreign_module(std::string_view name);
 
-// The last part of a name with dots whose first part is such a module: `norm` of `np.linalg.norm`. Empty if it is not.
-std::string_view foreign_member(std::string_view path);
-
 // The module of tl's library that declares a function or struct of this name, perhaps "prelude". Empty if none does.
 std::string module_with(std::string_view name);
 

@@ -166,7 +166,7 @@ void append_value(Context& cx, typed::Expr& interp, ExprPtr value, const std::st
     interp.type = Type::error();
     return;
   }
-  if (spec.empty())
+  if (spec.empty() || spec == kBrief)
     if (ExprPtr text = table_as_text(cx, value, span)) value = std::move(text);
   if (value->type.is_aggregate()) return append_elements(cx, interp, std::move(value), spec, span);
   if (value->type.is_list()) return append_list(cx, interp, std::move(value), spec, span);

@@ -166,10 +166,20 @@ static bool is_table(const Type& type) {
                              [&](const Type& column) { return rows_of_column(column) == rows; });
 }
 
+// A struct of the module `table` of this name.
+static bool is_column_of(Context& cx, const Type& type, std::string_view name) {
+  Scope* module = type.is_struct() ? module_of_columns(cx) : nullptr;
+  const std::optional<Callable> column = module ? callable_in(cx, module, std::string(name)) : std::nullopt;
+  return column && column->structure && column->structure->record == type.record;
+}
+
+bool is_text_column(Context& cx, const Type& type) { return is_column_of(cx, type, kTexts); }
+
 ExprPtr table_as_text(Context& cx, ExprPtr& value, Span span) {
   constexpr const char* kShown = "shown";
-  if (!is_table(value->type)) return nullptr;
-  Scope* module = module_of_columns(cx);
+  Scope* module = value->type.is_struct() ? module_of_columns(cx) : nullptr;
+  if (!is_table(value->type) && !is_column_of(cx, value->type, kTexts) && !is_column_of(cx, value->type, kTimes))
+    return nullptr;
   const std::optional<Callable> shown = module ? callable_in(cx, module, kShown) : std::nullopt;
   if (!shown) return nullptr;
   std::vector<Arg> args(1);

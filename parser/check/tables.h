@@ -8,9 +8,11 @@ namespace tl::checker {
 // Null: why not has been reported.
 ExprPtr table_as_found(Context& cx, const std::string& path, const ast::Expr& path_expr, Span span);
 
-// A table, a struct of columns of one length, as text by the library's `table.shown`. Null: `value`, which stays as it
-// is, is no table, or the program does not import the module.
+// A table, a struct of columns of one length, or a column of it that is a struct of the library, as text by the
+// library's `table.shown`. Null: `value`, which stays as it is, is neither, or the program does not import the module.
 ExprPtr table_as_text(Context& cx, ExprPtr& value, Span span);
+
+bool is_text_column(Context& cx, const Type& type); // table.Texts
 
 // What the library alone calls: each_column(t, f) is list(f("a", "f64", t.a), …) for the columns of the table t, by
 // name and type ("text" and "time" are those of the module's structs).

@@ -8,6 +8,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/strings.h"
+#include "parser/check/tables.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
 
@@ -38,9 +39,12 @@ ExprPtr text_compare(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span s
   if (!a->type.is_str() || !b->type.is_str()) {
     const typed::Expr& other = a->type.is_str() ? *b : *a;
     error(cx, "TypeMismatch", span, fmt::format("text cannot be compared with {}", show(cx, other.type)),
-          other.type.is_scalar() ? fmt::format("write `str({})`, or `parse({}, …)`", source_text(cx, other.span),
-                                               name_of(cx.open.resolved(other.type).dtype))
-                                 : "",
+          is_text_column(cx, other.type)
+              ? fmt::format("the rows that are this text: `table.is({}, {})`", source_text(cx, other.span),
+                            source_text(cx, (a->type.is_str() ? *a : *b).span))
+          : other.type.is_scalar() ? fmt::format("write `str({})`, or `parse({}, …)`", source_text(cx, other.span),
+                                                 name_of(cx.open.resolved(other.type).dtype))
+                                   : "",
           {label_of(cx, *a), label_of(cx, *b)});
     return broken(span);
   }

@@ -304,6 +304,7 @@ bool Machine::guess_quantities(const Cycle& cycle, Guess& guess) {
     if (!less) guess.raised.insert(k);
     const bool keeps = sum && (cycle.tries < kPatientTries || now[k].holds_memory);
     guess.next.push_back(keeps ? first + *sum : give_up(k, guess));
+    if (!keeps) stands_for(guess.given_up.at(k), was, is);
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // Control flow of the symbolic execution.
 #include "passes/memory/peak_machine.h"
+#include "passes/memory/peak_bound.h"
 #include "vm/sort/sort.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -38,6 +39,11 @@ Size Machine::atom(const std::string& name, AtomKind kind) {
 Size Machine::normal(const Size& size) {
   if (state_.same.empty() || size.is_constant()) return size;
   return result_.atoms.substitute(size, state_.same);
+}
+
+void Machine::stands_for(AtomId name, const Size& was, const Size& is) {
+  for (const Size* size : {&was, &is})
+    if (*size != Size::of(name)) stands_for_[name].insert(*size);
 }
 
 Value Machine::found(DType type, const std::string& what, int part) {
@@ -142,6 +148,10 @@ void Machine::conclude() {
 
 PeakMemory Machine::run() {
   follow();
+  for (const auto& [turn, count] : turns_)
+    stands_for_[turn].insert(count);
+  for (auto& device : devices_)
+    Bounds(result_.atoms, stands_for_).shorten(device);
   // Names for what was found, as far as the formulas have it.
   std::vector<AtomId> used;
   for (const auto& device : devices_)
@@ -347,13 +357,14 @@ std::shared_ptr<const State> Machine::snapshot() const {
 // Names for numbers that are given up at an instruction of the function that runs.
 Widen Machine::names_at(size_t at, const char* what) {
   const void* key = &program_.functions[state_.top().function].code[at];
-  return [this, key, what](size_t depth, uint32_t slot, int axis) {
+  return [this, key, what](size_t depth, uint32_t slot, int axis, const Size& was, const Size& is) {
     auto [found_at, fresh] =
         found_.try_emplace({key, static_cast<int>(slot) * 128 + axis + 1, static_cast<int>(depth)});
     if (fresh) {
       found_at->second = result_.atoms.add({AtomKind::Fresh, "", {}, true, {}, {}});
       explained_[found_at->second] = {"", what, loc_};
     }
+    stands_for(found_at->second, was, is);
     return Size::of(found_at->second);
   };
 }

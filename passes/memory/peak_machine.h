@@ -100,10 +100,11 @@ private:
     return static_cast<size_t>(query_.threads.empty() ? 1 : query_.threads[device]) + 1;
   }
   void note_peak(size_t device, const Size& workspace, std::optional<uint64_t> workspace_exact);
-  Size evaluate(const SizeFormula& formula, const Instruction& i);
+  Size evaluate(const SizeFormula& formula, const Instruction& i, size_t device);
   Size above(const Size& size);
   bool covers(const Size& a, const Size& b);
   void add_largest(std::vector<Size>& set, const Size& size);
+  void stands_for(AtomId name, const Size& was, const Size& is);
   void missing(const std::string& what); // the formulas lack something of this instruction
   void define(const Instruction& i);     // outputs that hold no memory, by their descriptions
   void give_away(const Instruction& i);
@@ -137,6 +138,7 @@ private:
   };
   std::unordered_map<std::string, Arrivals> arrivals_;                   // by place
   std::map<uint32_t, std::vector<std::pair<uint32_t, uint32_t>>> loops_; // by function: first and last instruction
+  std::map<AtomId, std::set<Size>> stands_for_;                          // by name of what changes: all that it is
   std::map<AtomId, Size> turns_;                                         // by number of a turn: how many there are
   std::vector<int8_t> depends_on_turns_;                                 // by atom: -1: not known yet
   const Instruction* instruction_ = nullptr;

@@ -1,4 +1,5 @@
 // What operations do with memory, as vm/issue.cpp and vm/file_ops.cpp have it.
+#include "passes/memory/peak_bound.h"
 #include "passes/memory/peak_machine.h"
 #include "vm/linalg/linalg.h"
 #include <algorithm>
@@ -7,12 +8,17 @@
 namespace tl::peak {
 namespace {
 
-constexpr size_t kMostMoments = 8; // of which a peak is the largest
+constexpr size_t kMostMoments = 16; // of which a peak is the largest
 constexpr int64_t kMostBytes = int64_t{1} << 50;
 
 Size ceil_div(SizeAtoms& atoms, const Size& a, const Size& b) {
   if (b.is_constant() && b.constant() > 0) return atoms.floor_div(a + Size(b.constant() - 1), b);
   return Size(0) - atoms.floor_div(Size(0) - a, b);
+}
+
+Size without_negative(Size size) {
+  std::erase_if(size.terms, [](const Size::Term& term) { return term.coefficient < 0; });
+  return size;
 }
 
 } // namespace
@@ -132,10 +138,15 @@ void Machine::note_peak(size_t number, const Size& workspace, std::optional<uint
   }
 }
 
-Size Machine::evaluate(const SizeFormula& formula, const Instruction& i) {
+Size Machine::evaluate(const SizeFormula& formula, const Instruction& i, size_t device) {
   using Op = SizeFormula::Op;
+  constexpr size_t kMostLength = 10; // those of products have conditions for each way to cut one up
   std::vector<Size> stack;
   for (const SizeFormula::Step& step : formula.steps) {
+    if (!stack.empty() && length_of(result_.atoms, stack.back()) > kMostLength) {
+      devices_[device].at_most = true;
+      return Bounds(result_.atoms).above(formula, [&](size_t argument) { return in(i, argument).size; });
+    }
     if (step.op == Op::Const) {
       stack.emplace_back(step.value);
       continue;
@@ -172,7 +183,7 @@ Size Machine::above(const Size& size) {
     for (AtomId id : term.atoms) {
       const SizeAtom atom = result_.atoms[id];
       if (atom.kind == AtomKind::Positive && term.coefficient > 0)
-        product = product * (atom.a - Size(std::min<int64_t>(0, atom.a.constant())));
+        product = product * without_negative(atom.a);
       else
         product = product * Size::of(id);
     }
@@ -238,11 +249,11 @@ void Machine::launch(const Instruction& i, const PeakQuery::Workspace& workspace
     if (!desc.dims.empty()) made.back().device = placed[k];
     state_.retain(made.back());
   }
-  Size shared = evaluate(workspace.shared, i);
+  Size shared = evaluate(workspace.shared, i, device);
   std::optional<uint64_t> shared_exact;
   if (shared.is_constant())
     shared_exact = shared.constant() > 0 ? query_.block_bytes(static_cast<uint64_t>(shared.constant())) : 0;
-  Size of_worker = local ? *local : evaluate(workspace.local, i);
+  Size of_worker = local ? *local : evaluate(workspace.local, i, device);
   if (!of_worker.is(0)) add_largest(state_.memories[device].scratch, of_worker);
   uint64_t& scratch_exact = state_.memories[device].scratch_exact;
   if (!of_worker.is_constant())

@@ -236,7 +236,7 @@ private:
     case Value::Kind::Scalar:
       if (!apply_) return true;
       if (b.dtype == DType::I64) {
-        if (a.size != b.size) b.size = name_(frame, slot, -1);
+        if (a.size != b.size) b.size = name_(frame, slot, -1, a.size, b.size);
       } else if (a.known && (!b.known || a.known->bits != b.known->bits)) {
         b.known.reset();
       }
@@ -269,7 +269,8 @@ private:
     }
     if ((a.object == kNone) != (b.object == kNone)) return false;
     for (size_t axis = 0; apply_ && axis < a.dims.size(); ++axis)
-      if (a.dims[axis] != b.dims[axis]) b.dims[axis] = name_(frame, slot, static_cast<int>(axis));
+      if (a.dims[axis] != b.dims[axis])
+        b.dims[axis] = name_(frame, slot, static_cast<int>(axis), a.dims[axis], b.dims[axis]);
     if (a.object == kNone) return true;
     auto [at, fresh] = blocks_.try_emplace(b.object, a.object);
     auto [other, also] = back_.try_emplace(a.object, b.object);
@@ -281,7 +282,7 @@ private:
       Size bytes = Size(size_of(b.dtype));
       for (const Size& dim : b.dims)
         bytes = bytes * dim;
-      now_.resize(y, bytes == y.bytes ? name_(frame, slot, 99) : bytes);
+      now_.resize(y, bytes == y.bytes ? name_(frame, slot, 99, x.bytes, y.bytes) : bytes);
     }
     return true;
   }

@@ -129,7 +129,7 @@ std::string fingerprint(const State& state);
 // Where corresponding scalars and sizes of `now` differ from those of `before`, an earlier arrival at the head of the
 // same loop, puts what `name` gives for the place (slot, axis or -1, depth of the frame). False: they are not alike in
 // structure, and `now` is as it was.
-using Widen = std::function<Size(size_t frame, uint32_t slot, int axis)>;
+using Widen = std::function<Size(size_t frame, uint32_t slot, int axis, const Size& was, const Size& is)>;
 bool widen(const State& before, State& now, const Widen& name);
 
 } // namespace tl::peak

@@ -10,8 +10,17 @@ static bool same(const PeakMemory::Part& a, const PeakMemory::Part& b) {
   return a.bytes == b.bytes && a.what == b.what && a.dims == b.dims && a.loc == b.loc;
 }
 
+// Without the terms after the first few, those that a bound has of names found in data.
+static std::string short_text(const SizeAtoms& atoms, const Size& size) {
+  constexpr size_t kMostTerms = 12;
+  if (size.terms.size() <= kMostTerms) return atoms.to_string(size);
+  Size shown;
+  shown.terms.assign(size.terms.begin(), size.terms.begin() + kMostTerms);
+  return fmt::format("{} + {} such terms", atoms.to_string(shown), size.terms.size() - kMostTerms);
+}
+
 std::string to_text(const PeakMemory& peak, const std::function<std::string(LocId)>& place) {
-  constexpr size_t kMostParts = 5, kMostMoments = 3, kMostLines = 12;
+  constexpr size_t kMostMoments = 3, kMostLines = 4;
   std::string text;
   auto at = [&](LocId loc) {
     std::string where = place(loc);
@@ -20,7 +29,8 @@ std::string to_text(const PeakMemory& peak, const std::function<std::string(LocI
   for (const PeakMemory::Device& device : peak.devices) {
     std::vector<std::string> formulas;
     for (const auto& moment : device.moments)
-      formulas.push_back(peak.atoms.to_string(moment.bytes));
+      formulas.push_back(short_text(peak.atoms, moment.bytes));
+    const size_t most_parts = device.moments.size() > 1 ? 3 : 5;
     std::string formula = formulas.empty() ? "0" : formulas[0];
     if (formulas.size() > 1) formula = fmt::format("max({})", fmt::join(formulas, ", "));
     bool lacks = false;
@@ -37,7 +47,7 @@ std::string to_text(const PeakMemory& peak, const std::function<std::string(LocI
       text += fmt::format("  {}{}:\n", device.moments.size() > 1 ? formulas[k] : "it is reached", at(moment.loc));
       Size rest = moment.bytes;
       size_t lines = 0, shown = 0;
-      for (size_t n = 0; n < moment.parts.size() && lines < kMostParts; ++lines) {
+      for (size_t n = 0; n < moment.parts.size() && lines < most_parts; ++lines) {
         const PeakMemory::Part& part = moment.parts[n];
         int64_t alike = 0; // of a list, say
         for (; n < moment.parts.size() && same(moment.parts[n], part); ++n)

@@ -310,6 +310,27 @@ def _(t):
     t.clear().send("a + mod.f()\r").shows("tl> a + mod.f()\n22 : i64\ntl>")
 
 
+@test("documentation that is typed before what it is of; help as other prompts ask for it")
+def _(t):
+    t.send("## Twice x.\r").send("fn twice(x: f32) -> f32 = 2.0 * x\r").clear()
+    for text in ("?twice", "twice?", "help(twice)"):
+        t.send(text + "\r").shows(f"tl> {text}\ntwice(x: f32) -> f32\n    Twice x.\ntl>").clear()
+
+
+@test("help is wrapped at words", columns=40)
+def _(t):
+    t.send("## All of this text is about nothing but its length.\rfn f() = 1\r").clear()
+    t.send(":help f\r").shows("tl> :help f\nf()\n    All of this text is about nothing\n    but its length.\ntl>").clear()
+
+
+@test("a table and a column of text are shown as print shows them")
+def _(t):
+    t.send('import table\rstruct T[n] { name: table.Texts[n], x: i64[n] }\r')
+    t.send('let t = T(name = table.texts(["b", "a"]), x = [1, 2])\r').clear()
+    t.send("t\r").shows("tl> t\n   name    x\n   text  i64\n0  b       1\n1  a       2\n2 rows, 2 columns\n: T\ntl>").clear()
+    t.send("t.name\r").shows("tl> t.name\n[b, a] : Texts\ntl>").clear()
+
+
 @test(":help of one's own functions and structs")
 def _(t):
     t.send(paste("## Twice as much.\nfn double(x: f32) -> f32 = 2 * x") + "\r")

@@ -35,9 +35,18 @@ constexpr KindRow kKinds[] = {
 const KindRow& recognise(const Source& source) {
   for (const KindRow& row : kKinds)
     if (row.is(source)) return row;
-  unsigned char head[2] = {};
-  size_t n = source.read_some(0, reinterpret_cast<std::byte*>(head), 2);
-  bool utf16 = n == 2 && ((head[0] == 0xff && head[1] == 0xfe) || (head[0] == 0xfe && head[1] == 0xff));
+  unsigned char head[6] = {};
+  size_t n = source.read_some(0, reinterpret_cast<std::byte*>(head), sizeof head);
+  const std::string_view magic(reinterpret_cast<const char*>(head), n);
+  for (const auto& [begin, format] : {std::pair{"PAR1", "Parquet"}, {"ARROW1", "Arrow"}, {"\x89HDF", "HDF5"}})
+    if (magic.starts_with(begin))
+      throw IoError(fmt::format("cannot read '{}': it is in the format {}, which tl does not read; write it as CSV or "
+                                ".npz (with pandas: `pandas.read_{}(path).to_csv(\"x.csv\", index=False)`)",
+                                source.path(), format,
+                                format == std::string_view("Parquet") ? "parquet"
+                                : format == std::string_view("Arrow") ? "feather"
+                                                                      : "hdf"));
+  bool utf16 = n >= 2 && ((head[0] == 0xff && head[1] == 0xfe) || (head[0] == 0xfe && head[1] == 0xff));
   throw IoError(fmt::format("cannot read '{}': {}", source.path(),
                             n == 0  ? "it is empty"
                             : utf16 ? "it is text in UTF-16; save it as UTF-8"

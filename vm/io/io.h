@@ -150,8 +150,12 @@ std::string fill_template(const FormatTemplate& format, std::span<const FormatVa
 std::string debug_summary(DType dtype, std::span<const int64_t> dims, const std::byte* data);
 
 // What `progress` writes once `done` of `total` steps are: on a terminal a bar over the one before (`is_last`: and the
-// end of its line), else a line for each tenth. Mostly nothing, where steps are many.
-std::string progress_text(int64_t done, int64_t total, std::string_view beside, bool is_last, bool terminal);
+// end of its line) with the rate and the time left, else a line for each tenth. Mostly nothing, where steps are many.
+struct ProgressBar {
+  bool is_last = false, terminal = false;
+  double seconds = 0, still = 0; // since it began, and since it was drawn
+};
+std::string progress_text(int64_t done, int64_t total, std::string_view beside, const ProgressBar& bar);
 
 // "f32[2, 3]", "i64".
 std::string type_text(DType dtype, std::span<const int64_t> dims);

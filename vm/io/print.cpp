@@ -337,23 +337,44 @@ std::string debug_summary(DType dtype, std::span<const int64_t> dims, const std:
   return text;
 }
 
-std::string progress_text(int64_t done, int64_t total, std::string_view beside, bool is_last, bool terminal) {
+// "0:07", "12:30", "3:05:09"
+static std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::min(seconds, 3.6e9) + 0.5);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// "  12.5/s, 0:07 left". Nothing in the first moments, which say little about the rest.
+static std::string pace_text(int64_t done, int64_t total, double seconds, bool is_last) {
+  constexpr double kMoment = 0.5;
+  if (done <= 0 || seconds < kMoment) return "";
+  const double rate = static_cast<double>(done) / seconds;
+  const std::string pace = rate >= 1 ? fmt::format("{:.{}f}/s", rate, rate < 100 ? 1 : 0)
+                                     : fmt::format("{:.{}f} s each", 1 / rate, rate > 0.01 ? 1 : 0);
+  return is_last ? fmt::format("  {}, {}", pace, clock_text(seconds))
+                 : fmt::format("  {}, {} left", pace, clock_text(static_cast<double>(total - done) / rate));
+}
+
+std::string progress_text(int64_t done, int64_t total, std::string_view beside, const ProgressBar& bar) {
   constexpr int64_t kWidth = 30, kDraws = 200;
+  constexpr double kStill = 1; // seconds after which a bar is drawn again, whatever has changed
   if (total <= 0) return "";
   auto steps = [&](int64_t at, int64_t parts) {
     return static_cast<int64_t>(static_cast<__int128>(at) * parts / total);
   };
   auto passed = [&](int64_t parts) { return done > 0 && steps(done, parts) != steps(done - 1, parts); };
-  std::string counts =
-      fmt::format("{:3}% {}/{}{}{}", steps(done, 100), done, total, beside.empty() ? "" : "  ", beside);
-  if (!terminal) return passed(10) ? fmt::format("progress {}\n", counts) : "";
-  if (!is_last && done > 0 && !passed(kDraws)) return "";
-  std::string bar;
+  auto counts = [&](const std::string& pace) {
+    return fmt::format("{:3}% {}/{}{}{}{}", steps(done, 100), done, total, pace, beside.empty() ? "" : "  ", beside);
+  };
+  if (!bar.terminal) return passed(10) ? fmt::format("progress {}\n", counts("")) : "";
+  if (!bar.is_last && done > 0 && !passed(kDraws) && bar.still < kStill) return "";
+  std::string blocks;
   int64_t eighths = steps(done, kWidth * 8);
   static constexpr const char* parts[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   for (int64_t k = 0; k < kWidth; ++k, eighths -= 8)
-    bar += eighths >= 8 ? "█" : parts[std::max<int64_t>(eighths, 0)];
-  return fmt::format("\r\x1b[K▕{}▏{}{}", bar, counts, is_last ? "\n" : "");
+    blocks += eighths >= 8 ? "█" : parts[std::max<int64_t>(eighths, 0)];
+  return fmt::format("\r\x1b[K▕{}▏{}{}", blocks, counts(pace_text(done, total, bar.seconds, bar.is_last)),
+                     bar.is_last ? "\n" : "");
 }
 
 } // namespace tl
