@@ -353,45 +353,48 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
   lanes_ = {};
   const bool in_stretches = !stretches_of(body, 0).empty();
   const unsigned narrow = in_stretches ? width : width / 2;
-  Values carried = vector_loop(body, begin, end, width, narrow, init, [&](Value* k, const Values& now) {
-    Value *mask = lanes_.mask, *taken = nullptr;
-    const bool is_half = lanes_.width != width;
-    Value* second = is_half ? b.CreateIsNotNull(b.CreateAnd(b.CreateSub(k, begin), b.getInt64(narrow))) : nullptr;
-    auto half = [&](Value* x) {
-      return b.CreateSelect(second, part_of_lanes(x, narrow, narrow), part_of_lanes(x, 0, narrow));
-    };
-    auto joined = [&](Value* before, Value* part) { // with the other half as it was
-      if (!is_half) return part;
-      Value *low = part_of_lanes(before, 0, narrow), *high = part_of_lanes(before, narrow, narrow);
-      std::vector<int> all;
-      for (unsigned lane = 0; lane < width; ++lane)
-        all.push_back(static_cast<int>(lane));
-      return b.CreateShuffleVector(b.CreateSelect(second, low, part), b.CreateSelect(second, part, high), all);
-    };
-    Values before;
-    for (Value* x : now)
-      before.push_back(is_half ? half(x) : x);
-    Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
-    if (in_few_bits.type) next.v = b.CreateTrunc(next.v, like(next.v, in_few_bits.type));
-    if (arg) {
-      Value* first = b.CreateTrunc(b.CreateSub(k, origin), narrow_index);
-      next.index = b.CreateAdd(splat(first), lane_ids(narrow_index));
-      if (taken) next.index = b.CreateSelect(taken, next.index, splat(no_index));
-    }
-    if (mask) {
-      Value* nothing = in_few_bits.type ? llvm::Constant::getNullValue(next.v->getType()) : identity(instr, true).v;
-      next.v = b.CreateSelect(mask, next.v, nothing);
-      if (arg) next.index = b.CreateSelect(mask, next.index, splat(no_index));
-      if (taken) taken = masked(taken);
-    }
-    Partial folded = fold({before[0], arg ? before[1] : nullptr, with_nan ? before[1] : nullptr}, next);
-    Values results{joined(now[0], folded.v)};
-    if (arg) results.push_back(joined(now[1], folded.index));
-    if (with_nan) results.push_back(folded.nan ? joined(now[1], folded.nan) : now[1]);
-    if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
-    lanes_ = {};
-    return results;
-  }, in_stretches);
+  Values carried = vector_loop(
+      body, begin, end, width, narrow, init,
+      [&](Value* k, const Values& now) {
+        Value *mask = lanes_.mask, *taken = nullptr;
+        const bool is_half = lanes_.width != width;
+        Value* second = is_half ? b.CreateIsNotNull(b.CreateAnd(b.CreateSub(k, begin), b.getInt64(narrow))) : nullptr;
+        auto half = [&](Value* x) {
+          return b.CreateSelect(second, part_of_lanes(x, narrow, narrow), part_of_lanes(x, 0, narrow));
+        };
+        auto joined = [&](Value* before, Value* part) { // with the other half as it was
+          if (!is_half) return part;
+          Value *low = part_of_lanes(before, 0, narrow), *high = part_of_lanes(before, narrow, narrow);
+          std::vector<int> all;
+          for (unsigned lane = 0; lane < width; ++lane)
+            all.push_back(static_cast<int>(lane));
+          return b.CreateShuffleVector(b.CreateSelect(second, low, part), b.CreateSelect(second, part, high), all);
+        };
+        Values before;
+        for (Value* x : now)
+          before.push_back(is_half ? half(x) : x);
+        Partial next = element(instr, Val::line(k, b.getInt64(1)), &taken, true);
+        if (in_few_bits.type) next.v = b.CreateTrunc(next.v, like(next.v, in_few_bits.type));
+        if (arg) {
+          Value* first = b.CreateTrunc(b.CreateSub(k, origin), narrow_index);
+          next.index = b.CreateAdd(splat(first), lane_ids(narrow_index));
+          if (taken) next.index = b.CreateSelect(taken, next.index, splat(no_index));
+        }
+        if (mask) {
+          Value* nothing = in_few_bits.type ? llvm::Constant::getNullValue(next.v->getType()) : identity(instr, true).v;
+          next.v = b.CreateSelect(mask, next.v, nothing);
+          if (arg) next.index = b.CreateSelect(mask, next.index, splat(no_index));
+          if (taken) taken = masked(taken);
+        }
+        Partial folded = fold({before[0], arg ? before[1] : nullptr, with_nan ? before[1] : nullptr}, next);
+        Values results{joined(now[0], folded.v)};
+        if (arg) results.push_back(joined(now[1], folded.index));
+        if (with_nan) results.push_back(folded.nan ? joined(now[1], folded.nan) : now[1]);
+        if (with_mask) results.push_back(joined(now.back(), b.CreateOr(before.back(), taken)));
+        lanes_ = {};
+        return results;
+      },
+      in_stretches);
   lanes_ = {width, nullptr};
   Value* index = nullptr;
   if (arg) {

@@ -20,8 +20,7 @@ constexpr unsigned kFewestVectors = 4; // a shorter loop is not worth several ma
 
 } // namespace
 
-Splitter::Splitter(Emitter& emitter, const Block& body)
-    : e_(emitter), body_(body), linear_(emitter, body) {}
+Splitter::Splitter(Emitter& emitter, const Block& body) : e_(emitter), body_(body), linear_(emitter, body) {}
 
 std::optional<bool> Splitter::known(ValueId condition) const {
   if (auto found = e_.known_.find(condition); found != e_.known_.end()) return found->second;
@@ -41,7 +40,8 @@ std::optional<Splitter::Cut> Splitter::cut_by(ValueId condition) const {
   }
   if ((instr->op != KOp::Lt && instr->op != KOp::Le) || e_.type_of(instr->operands[0]) != DType::I64)
     return std::nullopt;
-  const bool is_first = linear_.offset(instr->operands[0]) != nullptr; // index + offset < bound, or bound < index + offset
+  const bool is_first =
+      linear_.offset(instr->operands[0]) != nullptr; // index + offset < bound, or bound < index + offset
   const ValueId moving = instr->operands[is_first ? 0 : 1], fixed = instr->operands[is_first ? 1 : 0];
   Value* bound = linear_.uniform(fixed);
   Value* added = bound ? linear_.offset(moving) : nullptr;

@@ -33,8 +33,7 @@ bool is_zero(Value* value) {
 
 } // namespace
 
-Linear::Linear(Emitter& emitter, const Block& body)
-    : e_(emitter), body_(body), inside_(emitter.kernel_.types.size()) {
+Linear::Linear(Emitter& emitter, const Block& body) : e_(emitter), body_(body), inside_(emitter.kernel_.types.size()) {
   note_defined(body, inside_);
 }
 

@@ -173,8 +173,7 @@ ValueId Emitter::linearise(std::span<const ValueId> index, std::span<const ir::D
           look(sum->operands[side], sum->operands[1 - side]);
     size_t count = best ? best->components.size() : 1;
     ValueId group = best ? best->linear : values[i];
-    if (more.valid())
-      group = b.add(group, b.mul(more, product(std::span(sizes).subspan(i + 1, count - 1))));
+    if (more.valid()) group = b.add(group, b.mul(more, product(std::span(sizes).subspan(i + 1, count - 1))));
     if (i) offset = b.mul(offset, product(std::span(sizes).subspan(i, count)));
     offset = b.add(offset, group);
     i += count;
