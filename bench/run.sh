@@ -2,7 +2,8 @@
 # Compares tl with its peers: bench/run.sh [--json FOLDER] [--write] [NAME…]. Each case runs tl and the peer in turn, five pairs by default
 # (PAIRS=n), THREADS threads on both sides (default 1), and prints the median of each row and the ratio peer / tl
 # (above 1: tl is faster). Times are the programs' own, of their best repeat. With --json each case is written to
-# FOLDER/NAME.json (`layouts` and `operations` also have --seed S --cases N --threads 1,2 --only WORD --worst N); --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
+# FOLDER/NAME.json (`layouts` and `operations` also have --seed S --cases N --threads 1,2 --only WORD --worst N);
+# --write rewrites the tables of the documentation from bench/results, and measures nothing without names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 pairs=${PAIRS:-5} threads=${THREADS:-1}

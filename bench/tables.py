@@ -225,7 +225,8 @@ def gpu():
     return rows, ["gpu"]
 
 
-TABLES = {"gpu": gpu, "layouts": lambda: by_kind("layouts", LAYOUTS), "operations": lambda: by_kind("operations", OPERATIONS), "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
+TABLES = {"gpu": gpu, "layouts": lambda: by_kind("layouts", LAYOUTS), "operations": lambda: by_kind("operations", OPERATIONS),
+          "readme": readme, "engine": engine, "rows": everyday, "start": starting, "size": sizes, "loops": loops, "gradients": gradients, "models": models,
           "models_short": models_short, "python_calls": python_calls}
 
 

@@ -104,6 +104,7 @@ private:
   // emit_rows.cpp: rows of few elements as one line
   bool short_rows(const kir::Phase& phase, const std::function<void()>& otherwise);
   Steps steps_of(llvm::Value* remainder, llvm::Value* divisor);
+  bool divide_neighbours(const kir::Instr& instr);
   bool divide_line(const kir::Instr& instr);
   bool can_permute(unsigned bits) const;
   llvm::Value* permute(const Values& sources, llvm::Value* places);

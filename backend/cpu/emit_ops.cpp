@@ -85,7 +85,7 @@ bool Emitter::line_arithmetic(const Instr& instr) {
         set(instr.results[0], divides ? Val::uniform(s.quotient) : Val::line(s.remainder, b.getInt64(1)));
         return true;
       }
-    return divide_line(instr);
+    return divide_neighbours(instr) || divide_line(instr);
   }
   Value* zero = b.getInt64(0);
   auto is_zero = [](Value* value) {

@@ -114,6 +114,26 @@ Steps Emitter::steps_of(Value* remainder, Value* divisor) {
   return steps;
 }
 
+// Neighbouring numbers divided by a small constant. False: it is something else.
+bool Emitter::divide_neighbours(const Instr& instr) {
+  const Val x = get(instr.operands[0]), y = get(instr.operands[1]);
+  auto* by = y.varying ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(y.v);
+  auto* stride = x.is_line() ? llvm::dyn_cast<llvm::ConstantInt>(x.stride) : nullptr;
+  if (row_length_ || !by || !stride || !stride->isOne()) return false;
+  if (by->getSExtValue() < 2 || by->getSExtValue() > kLongest) return false;
+  // Of lanes that are off the first may be below zero.
+  Value *quotient = b.CreateSDiv(x.base, by), *remainder = b.CreateSub(x.base, b.CreateMul(quotient, by));
+  Value* is_below = b.CreateICmpSLT(remainder, b.getInt64(0));
+  quotient = b.CreateSub(quotient, b.CreateZExt(is_below, b.getInt64Ty()));
+  remainder = b.CreateSelect(is_below, b.CreateAdd(remainder, by), remainder);
+  const Steps steps = steps_of(remainder, by);
+  const bool divides = instr.op == KOp::UDiv;
+  Val result = divides ? Val::line(quotient, b.getInt64(0)) : Val::line(remainder, stride);
+  result.terms.push_back(divides ? Term{steps, nullptr, false} : Term{steps, by, true});
+  set(instr.results[0], result);
+  return true;
+}
+
 // The number of a row, as short_rows gives it, divided: its axes. False: it is something else.
 bool Emitter::divide_line(const Instr& instr) {
   const Val x = get(instr.operands[0]), y = get(instr.operands[1]);
@@ -175,13 +195,14 @@ Value* Emitter::permute(const Values& sources, Value* places) {
 // cannot permute a vector by another.
 Value* Emitter::load_near(llvm::FixedVectorType* vector, Value* memory, const Val& offset, uint32_t param) {
   const unsigned bits = vector->getElementType()->getScalarSizeInBits(), width = lanes_.width;
-  if (!row_length_ || offset.terms.size() != 1 || lanes_.mask != lanes_.tail) return nullptr;
+  if (offset.terms.size() != 1 || lanes_.mask != lanes_.tail) return nullptr;
   auto* stride = llvm::dyn_cast<llvm::ConstantInt>(offset.stride);
   const Term& term = offset.terms[0];
   Value *first = offset.base, *places = term.steps.lanes, *last = term.steps.last;
   llvm::Type* i32 = b.getInt32Ty();
   if (!stride) return nullptr;
-  if (stride->isOne() && term.negative && term.times == row_length_) { // the column: at most kRow of them
+  if (row_length_ && stride->isOne() && term.negative &&
+      term.times == row_length_) { // the column: at most kRow of them
     // base + lane - length * steps is base - remainder + column
     Value* length = b.CreateTrunc(row_length_, i32);
     Value* remainder = b.CreateTrunc(column_base_, i32);

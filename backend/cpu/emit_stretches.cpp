@@ -1,6 +1,7 @@
 // Vector loops, and those whose body divides the index, as where a position in a tensor is cut into indices: they go
-// from stretch to stretch between the places where a quotient changes, in which quotients are the same for all lanes and
-// remainders go up by one. No vector is divided, and what lies along the last axis is read and written side by side.
+// from stretch to stretch between the places where a quotient changes, in which quotients are the same for all lanes
+// and remainders go up by one. No vector is divided, and what lies along the last axis is read and written side by
+// side.
 #include "backend/cpu/counters.h"
 #include "backend/cpu/uniform.h"
 #include <algorithm>
@@ -82,13 +83,13 @@ std::vector<Emitter::Stretch> Emitter::stretches_of(const Block& body, unsigned 
 
 Values Emitter::vector_loop(const Block& body, Value* lo, Value* hi, unsigned wide, unsigned narrow, Values init,
                             const VectorStep& step, bool keeps_lanes) {
-  // Large code, and divisions in every step: one loop, always masked, for the sake of the compile time.
+  // Large code: one loop, always masked, for the sake of the compile time.
   const bool small = instruction_count(body) <= 400;
   std::vector<Stretch> stretches = stretches_of(body, wide);
   if (!stretches.empty())
     return loop_over_stretches(std::move(stretches), lo, hi, wide, narrow, init, step, small, keeps_lanes);
   Value *rest = lo, *count = b.CreateBinaryIntrinsic(in::smax, b.CreateSub(hi, lo), b.getInt64(0));
-  if (small && stretches_of(body, 0).empty()) {
+  if (small) {
     rest = b.CreateAdd(lo, b.CreateAnd(count, b.getInt64(~static_cast<uint64_t>(wide - 1))));
     init = loop(lo, rest, wide, std::move(init), [&](Value* at, const Values& carried) {
       lanes_ = {wide, nullptr};
