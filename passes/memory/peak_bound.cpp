@@ -196,7 +196,11 @@ Bounds::Range Bounds::range_of(const SizeAtom& atom) {
 Bounds::Range Bounds::range_of_leaf(AtomId id) {
   const Polynomial itself{{{id}, 1}};
   const Range leaf{itself, itself};
-  if (!stands_for_.contains(id) || !open_.insert(id).second) return leaf;
+  if (!stands_for_.contains(id)) return leaf;
+  if (!open_.insert(id).second) {
+    met_.insert(id);
+    return leaf;
+  }
   std::set<AtomId> same{id}; // which are each other
   std::vector<AtomId> names{id};
   Range result;
@@ -214,16 +218,22 @@ Bounds::Range Bounds::range_of_leaf(AtomId id) {
                                           : join(std::move(result.hi), hi);
     }
   for (const auto& [product, coefficient] : result.hi)
-    for (AtomId inner : product)
+    for (AtomId inner : product) {
+      if (open_.contains(inner)) met_.insert(inner);
       known = known && !open_.contains(inner) && !same.contains(inner);
+    }
   open_.erase(id);
   return known ? result : leaf;
 }
 
 Bounds::Range Bounds::range(AtomId id) {
   if (auto known = ranges_.find(id); known != ranges_.end()) return known->second;
+  std::set<AtomId> outside; // what hangs on a name that is still open is known for now only
+  std::swap(met_, outside);
   Range result = atoms_.is_leaf(id) ? range_of_leaf(id) : range_of(SizeAtom(atoms_[id]));
-  if (open_.empty()) ranges_.emplace(id, result);
+  met_.erase(id);
+  if (met_.empty()) ranges_.emplace(id, result);
+  met_.insert(outside.begin(), outside.end());
   return result;
 }
 

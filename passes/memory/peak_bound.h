@@ -54,6 +54,7 @@ private:
   const StandsFor stands_for_;
   std::map<AtomId, Range> ranges_;
   std::set<AtomId> open_; // whose range is being found
+  std::set<AtomId> met_;  // those of them that what is being found hangs on
 };
 
 } // namespace tl::peak
