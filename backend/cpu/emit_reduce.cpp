@@ -347,12 +347,10 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
   if (arg) init.push_back(splat(no_index));
   if (with_nan) init.push_back(splat(b.getFalse()));
   if (with_mask) init.push_back(splat(b.getFalse()));
-  // What does not fill the lanes is done by halves of them, as the second may be empty. Where an index is divided the
-  // loop goes from stretch to stretch.
+  // What does not fill the lanes is done by halves of them, as the second may be empty; in stretches by all.
   const auto width = static_cast<unsigned>(kSumLanes);
+  const unsigned narrow = width / 2;
   lanes_ = {};
-  const bool in_stretches = !stretches_of(body, 0).empty();
-  const unsigned narrow = in_stretches ? width : width / 2;
   Values carried = vector_loop(
       body, begin, end, width, narrow, init,
       [&](Value* k, const Values& now) {
@@ -394,7 +392,7 @@ Partial Emitter::lanes_along_k(const Instr& instr, Value* begin, Value* end, Val
         lanes_ = {};
         return results;
       },
-      in_stretches);
+      true);
   lanes_ = {width, nullptr};
   Value* index = nullptr;
   if (arg) {

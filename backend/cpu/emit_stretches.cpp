@@ -87,7 +87,8 @@ Values Emitter::vector_loop(const Block& body, Value* lo, Value* hi, unsigned wi
   const bool small = instruction_count(body) <= 400;
   std::vector<Stretch> stretches = stretches_of(body, wide);
   if (!stretches.empty())
-    return loop_over_stretches(std::move(stretches), lo, hi, wide, narrow, init, step, small, keeps_lanes);
+    return loop_over_stretches(std::move(stretches), lo, hi, wide, keeps_lanes ? wide : narrow, init, step, small,
+                               keeps_lanes);
   Value *rest = lo, *count = b.CreateBinaryIntrinsic(in::smax, b.CreateSub(hi, lo), b.getInt64(0));
   if (small) {
     rest = b.CreateAdd(lo, b.CreateAnd(count, b.getInt64(~static_cast<uint64_t>(wide - 1))));
