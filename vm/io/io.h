@@ -149,12 +149,13 @@ std::string fill_template(const FormatTemplate& format, std::span<const FormatVa
 // One line for `debug`: "f32[2, 3] min 0.0 mean 1.5 max 3.0", and ", 2 NaN" where there are some.
 std::string debug_summary(DType dtype, std::span<const int64_t> dims, const std::byte* data);
 
-// What `progress` writes once `done` of `total` steps are: on a terminal a bar over the one before (`is_last`: and the
-// end of its line) with the rate and the time left, else a line for each tenth. Mostly nothing, where steps are many.
 struct ProgressBar {
   bool is_last = false, terminal = false;
   double seconds = 0, still = 0; // since it began, and since it was drawn
 };
+
+// What `progress` writes once `done` of `total` steps are: on a terminal a bar over the one before (`is_last`: and the
+// end of its line) with the rate and the time left, else a line for each tenth. Mostly nothing, where steps are many.
 std::string progress_text(int64_t done, int64_t total, std::string_view beside, const ProgressBar& bar);
 
 // "f32[2, 3]", "i64".
