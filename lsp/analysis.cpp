@@ -17,25 +17,36 @@ constexpr double kConstSeconds = 5; // for the consts of a program that is being
 Analyzer::Analyzer() {
   Diagnostics none;
   Library library(sources_, true);
-  prelude_ = parse(sources_, sources_.add(library_file_name(kPrelude), library.module(kPrelude).value()), none,
-                   {.is_library = true});
+  prelude_ = tl::parse(sources_, sources_.add(library_file_name(kPrelude), library.module(kPrelude).value()), none,
+                       {.is_library = true});
   std::string imports;
   for (const EmbeddedFile& file : embedded_stdlib())
     if (const size_t end = file.name.rfind(".tl"); end != std::string::npos && file.name.substr(0, end) != kPrelude)
       imports += "import " + file.name.substr(0, end) + "\n";
-  every_module_ = parse(sources_, sources_.add("<library>", std::move(imports)), none);
+  every_module_ = tl::parse(sources_, sources_.add("<library>", std::move(imports)), none);
   load_imports(sources_, every_module_, none, import_reader(library), library_);
 }
 
-std::unique_ptr<Analysis> Analyzer::analyse(const std::string& name, const std::string& text, const Held& held) {
+void Analysis::note_effects(const typed::Program& of) {
+  for (const typed::Instance& instance : of.instances)
+    if (instance.has_effects && instance.span.file == file) acting.insert(instance.name);
+}
+
+std::unique_ptr<Analysis> Analyzer::parse(const std::string& name, const std::string& text) {
   auto result = std::make_unique<Analysis>();
   result->name = name;
   result->text = text;
   result->file = sources_.add(name, text);
-  result->tree = parse(sources_, result->file, result->diagnostics);
-  result->imports.targets = library_.targets;
-  result->imports.library = library_.library;
-  result->imports.by_name = library_.by_name;
+  result->tree = tl::parse(sources_, result->file, result->diagnostics);
+  result->parses = !result->diagnostics.has_errors();
+  return result;
+}
+
+bool Analyzer::check(Analysis& analysis, const Held& held, const std::atomic<bool>* interrupt) {
+  Imports imports;
+  imports.targets = library_.targets;
+  imports.library = library_.library;
+  imports.by_name = library_.by_name;
   Library library(sources_, true);
   ImportReader reader = import_reader(library);
   reader.module = [](const std::string&) { return std::nullopt; }; // all that there are have been read
@@ -43,17 +54,35 @@ std::unique_ptr<Analysis> Analyzer::analyse(const std::string& name, const std::
     const std::string* text = held(path);
     return text ? std::optional(*text) : from_disk(path, problem);
   };
-  Diagnostics ignored;
+  Diagnostics found = analysis.diagnostics, ignored;
   // Where the text does not parse, `tl check` says nothing else.
-  Diagnostics& of_imports = result->diagnostics.has_errors() ? ignored : result->diagnostics;
-  load_imports(sources_, result->tree, of_imports, reader, result->imports);
+  Diagnostics& of_imports = analysis.parses ? found : ignored;
+  load_imports(sources_, analysis.tree, of_imports, reader, imports);
+  analysis.imports = std::move(imports);
   Diagnostics& of_check = of_imports.has_errors() ? ignored : of_imports;
-  CheckOptions options = check_options(result->imports);
+  analysis.parses = analysis.parses && !of_imports.has_errors();
+  CheckOptions options = check_options(analysis.imports);
   options.missing_file_is_warning = true;
-  options.types = &result->types;
-  result->program = check(result->tree, prelude_, sources_, of_check, options);
-  if (result->program.ok && !result->diagnostics.has_errors())
-    lint::warn({result->tree, index(*result), result->types, result->imports, prelude_}, result->diagnostics);
+  options.types = &analysis.types;
+  options.interrupt = interrupt;
+  try {
+    analysis.program = tl::check(analysis.tree, prelude_, sources_, of_check, options);
+  } catch (const CheckInterrupted&) {
+    forget_imports(analysis);
+    analysis.types.clear();
+    return false;
+  }
+  analysis.note_effects(analysis.program);
+  analysis.diagnostics = std::move(found);
+  analysis.is_checked = true;
+  if (analysis.program.ok && !analysis.diagnostics.has_errors())
+    lint::warn({analysis.tree, index(analysis), analysis.types, analysis.imports, prelude_}, analysis.diagnostics);
+  return true;
+}
+
+std::unique_ptr<Analysis> Analyzer::analyse(const std::string& name, const std::string& text, const Held& held) {
+  std::unique_ptr<Analysis> result = parse(name, text);
+  check(*result, held);
   return result;
 }
 
@@ -110,9 +139,14 @@ const Symbol* Analyzer::symbol(Analysis& analysis, Span span) {
 
 void Analyzer::forget(std::unique_ptr<Analysis> analysis) {
   if (!analysis) return;
-  for (const ast::File& file : analysis->imports.files)
+  forget_imports(*analysis);
+  if (analysis->file.valid()) sources_.forget(analysis->file);
+}
+
+void Analyzer::forget_imports(Analysis& analysis) {
+  for (const ast::File& file : analysis.imports.files)
     sources_.forget(file.id);
-  sources_.forget(analysis->file);
+  analysis.imports = {};
 }
 
 } // namespace tl::lsp

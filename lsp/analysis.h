@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace tl::lsp {
@@ -21,12 +22,18 @@ struct Analysis {
   std::string name, text; // of the file
   FileId file;
   ast::File tree;
-  Imports imports; // and the whole library
+  std::deque<ast::File> parts; // owners of nodes that have come into the tree by edits
+  Imports imports;             // and the whole library
   ExprTypes types;
-  typed::Program program;     // for names of sizes and types of variables; it may have errors
-  std::optional<Index> index; // Analyzer::index
+  typed::Program program;       // for names of sizes and types of variables; it may have errors
+  std::set<std::string> acting; // functions that have effects
+  std::optional<Index> index;   // Analyzer::index
   std::map<const ast::File*, std::vector<Symbol>> outlines; // of files that are no library's
   Diagnostics diagnostics; // as `tl check` gives them, but for what `look_deeper` finds
+  bool parses = true;      // it, and when it is checked also what it imports, without an error
+  bool is_checked = false; // beyond its syntax
+
+  void note_effects(const typed::Program& of);
 };
 
 // Checks documents, against a library that is parsed once. Not thread-safe.
@@ -36,7 +43,15 @@ public:
   Analyzer(const Analyzer&) = delete;
 
   using Held = std::function<const std::string*(const std::string& name)>; // the text of a file that is open, or null
+  std::unique_ptr<Analysis> parse(const std::string& name, const std::string& text);
+  // What has been parsed only. Null `interrupt`: to the end. False: it became true, and this is as it was.
+  bool check(Analysis& analysis, const Held& held, const std::atomic<bool>* interrupt = nullptr);
   std::unique_ptr<Analysis> analyse(const std::string& name, const std::string& text, const Held& held);
+  // Brings what is known of a text without syntax errors to the text after an edit: what the edit touches, and what
+  // depends on that, is checked again; what is said elsewhere stays. Only the tree, the imports and the diagnostics are
+  // there then, and rarely something else than what `analyse` finds, as where an effect comes into a function that
+  // others call. False: the whole text is to be analysed, and this is as it was.
+  bool recheck(Analysis& before, const std::string& text);
   // What only lowering says of a program without errors: derivatives that do not exist, operations that mix devices,
   // consts that fail. False: stopped, since `interrupt` became true, and nothing is said.
   bool look_deeper(Analysis& analysis, const std::atomic<bool>& interrupt);
@@ -54,6 +69,8 @@ public:
   const Imports& library() const { return library_; }
 
 private:
+  void forget_imports(Analysis& analysis);
+
   SourceManager sources_;
   ast::File prelude_, every_module_; // the latter imports them all
   Imports library_;

@@ -26,8 +26,7 @@ Json related(Workspace& workspace, Span span, const std::string& message) {
   return {{"location", workspace.location(span)}, {"message", message}};
 }
 
-Json json_of(Workspace& workspace, const Document& document, const Diagnostic& d) {
-  const Analysis& analysis = *document.analysis;
+Json json_of(Workspace& workspace, const Document& document, const Analysis& analysis, const Diagnostic& d) {
   const SourceManager& sources = workspace.analyzer().sources();
   Span span = d.span;
   Json all_related = Json::array();
@@ -56,8 +55,9 @@ Json json_of(Workspace& workspace, const Document& document, const Diagnostic& d
 
 Json diagnostics_of(Workspace& workspace, Document& document) {
   Json all = Json::array();
-  for (const Diagnostic& diagnostic : workspace.analysis(document).diagnostics.sorted())
-    all.push_back(json_of(workspace, document, diagnostic));
+  const Analysis& analysis = workspace.diagnosed(document);
+  for (const Diagnostic& diagnostic : analysis.diagnostics.sorted())
+    all.push_back(json_of(workspace, document, analysis, diagnostic));
   Json params{{"uri", document.uri}, {"diagnostics", all}};
   if (document.version.is_number_integer()) params["version"] = document.version;
   return params;

@@ -14,7 +14,8 @@ namespace tl::lsp {
 namespace {
 
 constexpr std::chrono::seconds kRunSeconds{600}; // for a program that the client runs
-constexpr int kPauseMilliseconds = 300;          // without a message, before what takes long is looked into
+// Without a message, before all of a text is analysed that an edit has changed, and what takes long is looked into.
+constexpr int kShortPauseMilliseconds = 100, kPauseMilliseconds = 300;
 
 const std::map<std::string_view, Json (*)(Workspace&, const Json&)> kRequests = {
     {"textDocument/hover", hover},
@@ -106,6 +107,12 @@ private:
     }
     workspace_.clean_up();
     for (auto& [uri, document] : workspace_.documents()) {
+      if (document.analysis) continue;
+      if (!inbox_.is_idle(kShortPauseMilliseconds)) return;
+      if (!workspace_.analyse_all(document, inbox_.has_more())) return;
+      publish(document);
+    }
+    for (auto& [uri, document] : workspace_.documents()) {
       if (document.is_looked_into) continue;
       if (!inbox_.is_idle(kPauseMilliseconds)) return;
       look_deeper(document);
@@ -113,13 +120,23 @@ private:
   }
 
   void publish(Document& document) {
-    (void)workspace_.analysis(document);
     if (document.is_published) return;
-    notify("textDocument/publishDiagnostics", diagnostics_of(workspace_, document));
+    Json params = diagnostics_of(workspace_, document);
+    if (params != document.published) notify("textDocument/publishDiagnostics", params);
+    document.published = std::move(params);
     document.is_published = true;
   }
 
+  void publish_named(const Json& params) {
+    const Json named = params.is_object() ? params.value("/textDocument/uri"_json_pointer, Json()) : Json();
+    const auto it =
+        named.is_string() ? workspace_.documents().find(named.get<std::string>()) : workspace_.documents().end();
+    if (it != workspace_.documents().end() && is_initialized_ && !has_shut_down_) publish(it->second);
+  }
+
   void look_deeper(Document& document) {
+    document.is_looked_into = !document.analysis->parses;
+    if (document.is_looked_into) return;
     Analysis& analysis = workspace_.analysis(document);
     const bool was_empty = analysis.diagnostics.empty();
     document.is_looked_into = workspace_.analyzer().look_deeper(analysis, inbox_.has_more());
@@ -140,6 +157,7 @@ private:
     if (!has_id) return take_notification(method, params);
     try {
       if (inbox_.is_cancelled(id)) throw ResponseError(ErrorCode::RequestCancelled, "cancelled");
+      publish_named(params); // sooner than an answer that takes all of the text's analysis
       send({{"jsonrpc", "2.0"}, {"id", id}, {"result", answer(method, params)}});
     } catch (const ResponseError& error) {
       send_error(id, error.code, error.what());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace tl::lsp {
 
@@ -16,7 +17,15 @@ static Position position_of(const Json& json) {
 
 void Workspace::open(const Json& json) {
   const auto uri = json.at("uri").get<std::string>();
-  Document document{uri, name_of_uri(uri), json.value("version", Json()), Text(json.at("text").get<std::string>()), {}};
+  Document document{uri,
+                    name_of_uri(uri),
+                    json.value("version", Json()),
+                    Text(json.at("text").get<std::string>()),
+                    {},
+                    {},
+                    false,
+                    false,
+                    {}};
   close(uri);
   forget_importers(document.name);
   documents_.emplace(uri, std::move(document));
@@ -32,15 +41,29 @@ void Workspace::change(const Json& params) {
     else
       document.text = Text(with);
   }
-  forget(std::move(document.analysis));
+  keep_known(document);
+  document.is_published = document.is_looked_into = false;
   forget_importers(document.name);
   values.forget(document.uri);
+}
+
+void Workspace::keep_known(Document& document) {
+  std::unique_ptr<Analysis> analysis = std::move(document.analysis);
+  if (!analysis || !analysis->parses || !analysis->is_checked) return forget(std::move(analysis));
+  auto rest = std::make_unique<Analysis>();
+  rest->types = std::move(analysis->types);
+  rest->program = std::move(analysis->program);
+  rest->index = std::exchange(analysis->index, std::nullopt);
+  rest->outlines = std::move(analysis->outlines);
+  forget(std::move(rest));
+  forget(std::exchange(document.known, std::move(analysis)));
 }
 
 void Workspace::close(const std::string& uri) {
   const auto it = documents_.find(uri);
   if (it == documents_.end()) return;
   forget(std::move(it->second.analysis));
+  forget(std::move(it->second.known));
   const std::string name = it->second.name;
   values.forget(uri);
   documents_.erase(it);
@@ -49,7 +72,11 @@ void Workspace::close(const std::string& uri) {
 
 void Workspace::forget_importers(const std::string& name) {
   for (auto& [uri, document] : documents_)
-    if (document.analysis && document.analysis->imports.by_name.count(name)) forget(std::move(document.analysis));
+    for (std::unique_ptr<Analysis>* of : {&document.analysis, &document.known})
+      if (*of && (*of)->imports.by_name.count(name)) {
+        forget(std::move(*of));
+        document.is_published = document.is_looked_into = false;
+      }
 }
 
 void Workspace::forget(std::unique_ptr<Analysis> analysis) {
@@ -64,8 +91,11 @@ void Workspace::clean_up() {
 }
 
 void Workspace::forget_analyses() {
-  for (auto& [uri, document] : documents_)
+  for (auto& [uri, document] : documents_) {
     forget(std::move(document.analysis));
+    forget(std::move(document.known));
+    document.is_published = document.is_looked_into = false;
+  }
 }
 
 Document& Workspace::document(const Json& params) {
@@ -77,14 +107,40 @@ Document& Workspace::document(const Json& params) {
 
 Analysis& Workspace::analysis(Document& document) {
   if (!document.analysis) {
-    document.analysis = analyse(document.name, document.text.bytes());
+    document.analysis = analyzer_.parse(document.name, document.text.bytes());
     document.is_published = document.is_looked_into = false;
   }
+  if (!document.analysis->is_checked) analyzer_.check(*document.analysis, reader());
   return *document.analysis;
 }
 
+const Analysis& Workspace::diagnosed(Document& document) {
+  const std::string& text = document.text.bytes();
+  if (!document.analysis && document.known) {
+    if (document.known->text == text) return *document.known;
+    last_file_ = {}; // files change their ids
+    if (analyzer_.recheck(*document.known, text)) return *document.known;
+  }
+  if (!document.analysis) document.analysis = analyzer_.parse(document.name, text);
+  return document.analysis->parses ? analysis(document) : *document.analysis;
+}
+
+bool Workspace::analyse_all(Document& document, const std::atomic<bool>& interrupt) {
+  if (document.analysis) return true;
+  std::unique_ptr<Analysis> analysis = analyzer_.parse(document.name, document.text.bytes());
+  const bool is_done = !analysis->parses || analyzer_.check(*analysis, reader(), &interrupt);
+  if (is_done) document.analysis = std::move(analysis);
+  forget(std::move(analysis));
+  document.is_published = document.is_published && !is_done;
+  return is_done;
+}
+
 std::unique_ptr<Analysis> Workspace::analyse(const std::string& name, const std::string& text) {
-  return analyzer_.analyse(name, text, [this](const std::string& other) { return held(other); });
+  return analyzer_.analyse(name, text, reader());
+}
+
+Analyzer::Held Workspace::reader() const {
+  return [this](const std::string& name) { return held(name); };
 }
 
 std::vector<std::string> Workspace::closed_programs() const {

@@ -16,8 +16,10 @@ struct Document {
   Json version;
   Text text;
   std::unique_ptr<Analysis> analysis; // null: the text has changed, or one that it imports
-  bool is_published = false;          // the client knows what this analysis says
+  std::unique_ptr<Analysis> known;    // of an earlier text, or brought to this one (Analyzer::recheck); or null
+  bool is_published = false;          // the client knows what these say
   bool is_looked_into = false;        // what only lowering says is in it
+  Json published;                     // last, for this document
 };
 
 class Workspace {
@@ -35,6 +37,10 @@ public:
   // That a request's `textDocument` names. Throws ResponseError: it is not open.
   Document& document(const Json& params);
   Analysis& analysis(Document& document); // of the text as it is now
+  // One whose diagnostics are those of the text as it is now: what can be had soonest while someone types.
+  const Analysis& diagnosed(Document& document);
+  // Analyses all of the text, where `diagnosed` did with less. False: `interrupt` became true first.
+  bool analyse_all(Document& document, const std::atomic<bool>& interrupt);
   Analyzer& analyzer() { return analyzer_; }
   const Analyzer& analyzer() const { return analyzer_; }
   std::unique_ptr<Analysis> analyse(const std::string& name, const std::string& text);
@@ -51,6 +57,8 @@ public:
 
 private:
   void forget_importers(const std::string& name);
+  Analyzer::Held reader() const;
+  void keep_known(Document& document); // of its analysis, whose text is about to change
 
   std::map<std::string, Document> documents_;
   Analyzer analyzer_;

@@ -6,12 +6,14 @@
 #include "lang/source.h"
 #include "lang/typed.h"
 #include "parser/syntax/imports.h"
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tl {
 
@@ -38,6 +40,15 @@ struct TableHeader {
 // errors, those that could be told.
 using ExprTypes = std::unordered_map<const ast::Expr*, Type>;
 
+// Of a program that is being edited: declarations at its top whose insides have been checked, and need not be again.
+struct Settled {
+  std::unordered_map<const ast::Function*, bool> functions; // and whether they have effects
+  std::unordered_set<const ast::Test*> tests;
+};
+
+// A check has been stopped, since nobody wants its result any more.
+struct CheckInterrupted {};
+
 struct CheckOptions {
   // Reads the header of the file at `path`, relative to the working directory; `name` of one tensor in it, or "".
   // `wanted`: what a table of text is to be read as, or null. Null: never.
@@ -53,6 +64,9 @@ struct CheckOptions {
   // Of a session: what an expression that stands alone gives is kept as `_`, and printed between marks.
   bool is_prompt = false;
   ExprTypes* types = nullptr; // to be filled; null: nobody asks
+  // Nothing is said of what is in these, and the program is not to be used further. Null: all is checked.
+  const Settled* settled = nullptr;
+  const std::atomic<bool>* interrupt = nullptr; // null: never. Soon after it becomes true CheckInterrupted is thrown
 };
 
 // A value as a session at a prompt prints it, for whoever lays it out: kShownValue, the value (tensors in structs,

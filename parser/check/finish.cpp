@@ -313,7 +313,7 @@ void finish_program(Context& cx) {
     u.defined.insert(cx.sizes.mask_counts.begin(), cx.sizes.mask_counts.end());
     for (AtomId atom : u.defined)
       u.used.erase(atom);
-    instance.has_effects = has_effects(cx, instance.body);
+    instance.has_effects = instance.has_effects || has_effects(cx, instance.body); // one may be settled
   }
   for (bool changed = true; changed;) {
     changed = false;

@@ -200,11 +200,16 @@ void MainCall::finish() {
 
 } // namespace
 
+FunctionInfo* main_function(Context& cx) {
+  auto it = cx.names.file->names.find("main");
+  if (it == cx.names.file->names.end() || it->second.kind != Entity::Kind::Function) return nullptr;
+  return it->second.function;
+}
+
 void check_main(Context& cx, const ast::File& file) {
   cx.program.interface.doc = file.doc;
-  auto it = cx.names.file->names.find("main");
-  if (it == cx.names.file->names.end() || it->second.kind != Entity::Kind::Function) return;
-  cx.main = it->second.function;
+  cx.main = main_function(cx);
+  if (!cx.main) return;
   const ast::Function& decl = *cx.main->decl;
   if (cx.program.interface.doc.empty()) cx.program.interface.doc = decl.doc;
   if (!has_known_types(cx, *cx.main, "`main` is the command line")) return;

@@ -4,6 +4,7 @@
 
 namespace tl::checker {
 
+FunctionInfo* main_function(Context& cx); // null: the file has none
 // Where the file has a `main`: its parameters are those of the program.
 void check_main(Context& cx, const ast::File& file);
 

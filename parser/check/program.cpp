@@ -33,6 +33,10 @@ namespace {
 constexpr int kMaxWaiting = 64; // instances that wait for each other's result types
 } // namespace
 
+static bool is_settled(const Context& cx, const ast::Function* function) {
+  return cx.options.settled && cx.options.settled->functions.contains(function);
+}
+
 void begin_session(Context& cx, const ast::File& prelude) {
   cx.contexts.emplace_back();
   cx.top = cx.function = &cx.contexts.back();
@@ -51,10 +55,10 @@ static typed::Program check_program(Context& cx, const ast::File& file, const as
   for (StructInfo& info : cx.names.structs)
     (void)record_of(cx, info);
   check_top_level(cx, file);
-  if (cx.options.exported.empty())
-    check_main(cx, file);
-  else
+  if (!cx.options.exported.empty())
     check_export(cx, cx.options.exported);
+  else if (const FunctionInfo* main = main_function(cx); !main || !is_settled(cx, main->decl))
+    check_main(cx, file);
   check_tests(cx, file);
   check_uncalled(cx);
   check_waiting(cx);
@@ -130,7 +134,7 @@ InstanceId entry_instance(Context& cx, FunctionInfo& entry, const Bindings& bind
 static void check_tests(Context& cx, const ast::File& file) {
   for (const ast::Stmt* s : file.statements) {
     auto* test = ast::as<ast::Test>(s);
-    if (!test) continue;
+    if (!test || (cx.options.settled && cx.options.settled->tests.contains(test))) continue;
     InstanceId id{static_cast<uint32_t>(cx.instances.states.size())};
     cx.instances.states.emplace_back();
     cx.program.instances.emplace_back();
@@ -163,6 +167,7 @@ void check_uncalled(Context& cx) {
   for (size_t i = cx.session.first_function; i < cx.functions.declared.size(); ++i) {
     FunctionInfo& info = cx.functions.declared[i];
     if (is_library(cx, info.decl->name.span.file) || info.is_closure || !info.instances.empty()) continue;
+    if (is_settled(cx, info.decl)) continue;
     if (info.is_template) {
       if (auto bindings = plain_bindings(cx, info)) instance_for(cx, info, *bindings, {});
       continue;
@@ -228,6 +233,13 @@ void check_instance(Context& cx, InstanceId id) {
     state.stage = InstanceState::Stage::Done;
     state.signature.has_result = true;
     state.signature.result = Type::error();
+    return;
+  }
+  if (cx.options.interrupt && *cx.options.interrupt) throw CheckInterrupted();
+  if (decl.result && state.signature.has_result && is_settled(cx, &decl)) {
+    state.stage = InstanceState::Stage::Done;
+    cx.program.instances[id.index].result = state.signature.result;
+    cx.program.instances[id.index].has_effects = cx.options.settled->functions.at(&decl);
     return;
   }
   state.stage = InstanceState::Stage::Running;

@@ -2,11 +2,12 @@
 import json
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import time
 
-from client import Client
+from client import Client, uri
 
 SECONDS = 8
 PIECES = ["(", ")", "{", "}", "[", "]", "\n", "\r\n", "let ", "x", " = ", "1", "2.0", '"', "{x}", "é", "😀", "fn f() = 3\n", "# a comment", ".", "sum", " @ ", "if ", "0..3", "\t"]
@@ -83,5 +84,60 @@ def random_edits(tl, seed):
         assert count > 5, f"only {count} programs in {SECONDS} s"
 
 
+WORD, NUMBER = re.compile(r"[A-Za-z_]\w*"), re.compile(r"\b\d+\b")
+LINES = ["# note\n", "## doc\n", "\n", "let added = 1\n", "fn added(x: f32[n]) -> f32[n] = x\n", "  let unused = 3\n"]
+
+
+def typed(text, rng):
+    """A change as people make them: a name for another, a letter more or less, a line more or less. Begin, end, and what comes there."""
+    words, numbers = list(WORD.finditer(text)), list(NUMBER.finditer(text))
+    ends = [0, *(i + 1 for i, letter in enumerate(text) if letter == "\n")]
+    line = rng.randrange(len(ends))
+    begin, end = ends[line], [*ends, len(text)][line + 1]
+    place = rng.randrange(len(text))
+    word, number = rng.choice(words), rng.choice(numbers or words)
+    return rng.choice([
+        (*word.span(), rng.choice(words).group()),
+        (word.end(), word.end(), "q"),
+        (*number.span(), str(rng.randrange(9))),
+        (begin, end, ""),
+        (begin, begin, rng.choice([*LINES, text[begin:end]])),
+        (place, place, rng.choice([" ", "\n", ")", "x"])),
+        (place, place + 1, ""),
+    ])  # fmt: skip
+
+
+def settled_edits(tl):
+    """What is said at once, of what an edit touches, is what the analysis of the whole text says."""
+    rng = random.Random(1)
+    top = pathlib.Path(__file__).resolve().parents[2]
+    programs = [path for path in sorted([*top.glob("samples/**/*.tl"), *top.glob("tests/golden/run/*.tl")]) if path.read_text().isascii()]
+    client, count, other = Client(tl, top), 0, []
+
+    def symbols(path):  # takes all of the text
+        client.request("textDocument/documentSymbol", textDocument={"uri": uri(path)})
+
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        path = rng.choice(programs)
+        text = path.read_text()
+        client.open(str(path), text)
+        for _ in range(4):
+            symbols(path)
+            begin, last, with_ = typed(text, rng)
+            client.change(str(path), {"range": {"start": position(text, begin), "end": position(text, last)}, "text": with_})
+            at_once = client.published(str(path))
+            text = text[:begin] + with_ + text[last:]
+            symbols(path)
+            while (message := client.receive(patience=0.02)) is not None:
+                client.take(message)
+            count += 1
+            if client.published(str(path)) != at_once:
+                other.append(f"{path.name} {begin}..{last} {with_!r}")
+        client.close(str(path))
+    assert count >= 20 and len(other) <= 1 + count // 50, f"{len(other)} of {count} differ: {other}"
+    assert client.end() == 0
+
+
 def tests(tl):
-    return [("random edits", lambda: random_edits(tl, 1))]
+    return [("random edits", lambda: random_edits(tl, 1)), ("settled edits", lambda: settled_edits(tl))]

@@ -2,7 +2,7 @@
 """The language server, as an editor talks to it: tests/lsp/run.py TL [FILTER] [--rewrite].
 
 snapshots.py: requests and their answers (`cases/`); protocol.py: messages as they must be, and wrong ones; edits.py: random edits, after which
-the diagnostics are those of `tl check`; fixes.py: every quick fix that wrong programs are offered, applied. latency.py alone measures how long
+the diagnostics are those of `tl check`, and what is said at once is said in the end; fixes.py: every quick fix that wrong programs are offered, applied. latency.py alone measures how long
 diagnostics take. --rewrite writes the answers into `cases/` in place of the expected ones.
 """
 import argparse
