@@ -128,6 +128,9 @@ void add_check(Command app, int& exit_code) {
       std::optional<ir::Module> module;
       if (state->warnings != "off" && !is_model(path)) add_warnings(frontend, program);
       if (program.ok) module = lower_source(frontend, program, state->memory.compile);
+      if (module && state->warnings != "off" && !is_model(path))
+        add_warnings_of_loops(*module, frontend.sources, frontend.file, state->memory.compile.pass_options(),
+                              frontend.diagnostics);
       const Diagnostics shown = state->warnings == "off" ? errors_of(frontend.diagnostics) : frontend.diagnostics;
       show(shown, frontend.sources);
       if (frontend.diagnostics.has_errors() || (state->warnings == "error" && !shown.empty()))

@@ -14,6 +14,7 @@
 #include "parser/lint/lint.h"
 #include "passes/derive/derive.h"
 #include "passes/devices.h"
+#include "passes/fuse/slow_loops.h"
 #include "passes/pipeline.h"
 #include "passes/schedule/schedule.h"
 #include "vm/gpu/card/card.h"
@@ -155,6 +156,43 @@ std::optional<std::vector<LoweredTest>> lower_tests(Frontend& frontend, const ty
     result.push_back({test.name, std::move(*module)});
   }
   return result;
+}
+
+// What keeps a loop from native code, as a user knows it, and what to do about it.
+static std::pair<std::string_view, std::string_view> hindrance(ir::Op op) {
+  constexpr std::string_view kOutside = "put the turns between into an inner loop, which is native code";
+  constexpr std::string_view kElements = "write out its few steps by elements, or let each turn do more";
+  switch (op) {
+  case ir::Op::Print: return {"`print`", kOutside};
+  case ir::Op::Assert:
+    return {"an assertion that shows more than two integers", "let its message show at most two integers"};
+  case ir::Op::Scan: return {"a running sum or the like", kElements};
+  case ir::Op::Sort: return {"sorting", kElements};
+  case ir::Op::Scatter: return {"a scatter", kElements};
+  case ir::Op::Linalg: return {"a decomposition", kElements};
+  default: return {"an effect", kOutside};
+  }
+}
+
+void add_warnings_of_loops(const ir::Module& module, const SourceManager& sources, FileId main,
+                           const PassOptions& options, Diagnostics& diagnostics) {
+  const ir::Module tried = run_passes(module, options, "batches");
+  for (const SlowLoop& loop : slow_loops(tried)) {
+    const Span span = place_of(loop.loc, tried.locations, sources, main);
+    if (!span.valid() || is_library_file(tried.locations[loop.loc.index].file)) continue;
+    std::vector<Label> labels;
+    bool is_written = true; // a check of sizes is an Assert, too
+    for (const SlowLoop::Hindrance& one : loop.hindrances) {
+      const Span at = place_of(one.loc, tried.locations, sources, main);
+      is_written = is_written && at.valid() && (one.op != ir::Op::Assert || sources.text(at).starts_with("assert"));
+      if (at.valid()) labels.push_back({at, ""});
+    }
+    if (!is_written) continue;
+    const auto [what, hint] = hindrance(loop.hindrances.front().op);
+    diagnostics.warning("SlowLoop", span,
+                        fmt::format("{} keeps this loop from native code: each turn is issued step by step", what),
+                        std::string(hint), std::move(labels));
+  }
 }
 
 ir::Module optimise(ir::Module module, const RunFlags& flags) {

@@ -61,6 +61,10 @@ std::optional<ir::Module> expand_lowered(const std::function<ir::Module()>& lowe
 std::optional<ir::Module> lower_source(Frontend& frontend, const typed::Program& program, const RunFlags& flags,
                                        const PassHook& hook = {});
 
+// Adds warnings about loops that miss being native code, of a program that has been lowered without errors.
+void add_warnings_of_loops(const ir::Module& module, const SourceManager& sources, FileId main,
+                           const PassOptions& options, Diagnostics& diagnostics);
+
 // A test block as a program of its own.
 struct LoweredTest {
   std::string name;

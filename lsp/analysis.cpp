@@ -90,12 +90,21 @@ bool Analyzer::look_deeper(Analysis& analysis, const std::atomic<bool>& interrup
   if (!analysis.program.ok || analysis.diagnostics.has_errors()) return true;
   RunFlags flags;
   flags.const_seconds = kConstSeconds;
+  PassOptions options = flags.pass_options();
+  options.hook = [&](std::string_view, const ir::Module&) {
+    if (interrupt) throw CheckInterrupted();
+  };
   Diagnostics found;
-  const auto constants = compute_constants(analysis.program, sources_, analysis.file, found, flags, &interrupt);
-  if (interrupt) return false;
-  if (constants)
-    (void)expand_lowered([&] { return ir::lower(analysis.program, sources_, flags.device_number(), *constants); },
-                         sources_, analysis.file, found, flags.pass_options());
+  try {
+    const auto constants = compute_constants(analysis.program, sources_, analysis.file, found, flags, &interrupt);
+    if (interrupt) return false;
+    const auto lower = [&] { return ir::lower(analysis.program, sources_, flags.device_number(), *constants); };
+    std::optional<ir::Module> module;
+    if (constants) module = expand_lowered(lower, sources_, analysis.file, found, options);
+    if (module) add_warnings_of_loops(*module, sources_, analysis.file, options, found);
+  } catch (const CheckInterrupted&) {
+    return false;
+  }
   for (const Diagnostic& diagnostic : found.sorted())
     analysis.diagnostics.report(diagnostic);
   return true;

@@ -53,7 +53,8 @@ public:
   // others call. False: the whole text is to be analysed, and this is as it was.
   bool recheck(Analysis& before, const std::string& text);
   // What only lowering says of a program without errors: derivatives that do not exist, operations that mix devices,
-  // consts that fail. False: stopped, since `interrupt` became true, and nothing is said.
+  // consts that fail; and loops that miss being native code. False: stopped, since `interrupt` became true, and nothing
+  // is said.
   bool look_deeper(Analysis& analysis, const std::atomic<bool>& interrupt);
   const Index& index(Analysis& analysis);
   const std::vector<Symbol>& outline(Analysis& analysis, const ast::File& file);

@@ -95,10 +95,12 @@ ir::Module expand_transforms(ir::Module module, const PassOptions& options) {
   return module;
 }
 
-ir::Module run_passes(ir::Module module, const PassOptions& options) {
-  for (std::string_view name : kOrder)
+ir::Module run_passes(ir::Module module, const PassOptions& options, std::string_view last) {
+  for (std::string_view name : kOrder) {
     if (find(name).required || !options.disabled.contains(std::string(name)))
       module = run(name, std::move(module), options);
+    if (name == last) break;
+  }
   return module;
 }
 

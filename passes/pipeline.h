@@ -43,7 +43,7 @@ void require_valid(std::string_view after, const ir::Module& module);
 // `lower`. Throws NotDifferentiable (passes/derive/derive.h) and MixedDevices (passes/devices.h).
 ir::Module expand_transforms(ir::Module module, const PassOptions& options = {});
 
-// The others, on what expand_transforms gave.
-ir::Module run_passes(ir::Module module, const PassOptions& options = {});
+// The others, on what expand_transforms gave; up to the pass `last`, if it is named.
+ir::Module run_passes(ir::Module module, const PassOptions& options = {}, std::string_view last = {});
 
 } // namespace tl

@@ -278,7 +278,9 @@ bool LoopCheck::inner_loop(const Node& node) {
   return true;
 }
 
-bool LoopCheck::branch(const Node& node) {
+bool LoopCheck::branch(NodeId id) {
+  const Node& node = f_[id];
+  const NodeId around = branch_;
   // A result whose sides are versions of one tensor from before the If is that tensor's; another is a copy of either.
   std::vector<bool> in_place;
   std::set<int> taken;
@@ -296,7 +298,9 @@ bool LoopCheck::branch(const Node& node) {
   std::set<size_t> lost;
   for (size_t side = 0; side < 2; ++side) {
     std::copy(before.begin(), before.end(), current_.begin());
+    branch_ = id;
     if (!region(node.regions[side])) return false;
+    branch_ = around;
     std::vector<ValueId> expected = before;
     for (size_t i = 0; i < node.results.size(); ++i) {
       const ValueId yield = node.regions[side].yields[i];
@@ -376,8 +380,8 @@ bool LoopCheck::node(NodeId id) {
   case Op::Assert:
     // A Guard shows its payload whether that has failed or not.
     for (size_t i = 2; i < node.operands.size(); ++i)
-      if (may_fail(node.operands[i])) return false;
-    return scalars(node.operands, 1) && message_of_guard(f_, node);
+      if (may_fail(node.operands[i])) return hinders(id);
+    return (scalars(node.operands, 1) && message_of_guard(f_, node)) || hinders(id);
   case Op::Index:
     if (!f_[node.results[0]].type.is_scalar()) break;
     touches_tensors = true;
@@ -385,12 +389,36 @@ bool LoopCheck::node(NodeId id) {
     if (tensors_) return reads(node.operands[0]);
     return buffer(node.operands[0]) < 0 || newest(node.operands[0]);
   case Op::Update: touches_tensors = true; return update(node);
-  case Op::If: return branch(node);
+  case Op::If: return branch(id);
   case Op::For:
   case Op::While: return inner_loop(node);
-  default: break;
+  default:
+    if (node.op == Op::Format || kind_of(node.op) == OpKind::Effect) return hinders(id);
+    break;
   }
   return tensors_ && tensor(id);
+}
+
+bool LoopCheck::hinders(NodeId id) {
+  if (!hindrances || !tensors_) return false;
+  const Node& node = f_[id];
+  if (node.op == Op::Format) return true; // of an effect, which says it
+  if (kind_of(node.op) == OpKind::Effect) {
+    if (node.op == Op::Time) return false; // whoever measures wants it there
+    if (node.op != Op::Assert && !branch_.valid())
+      return false; // takes as long as all else that a turn does, or longer
+    for (ValueId result : node.results)
+      if (!is_scalar(result)) return false;
+  } else {
+    for (ValueId operand : node.operands)
+      if (!f_[operand].type.is_tensor() || (!f_[operand].type.is_scalar() && !make(operand))) return false;
+    for (ValueId result : node.results) {
+      if (!f_[result].type.is_tensor() || !affordable(elements(f_[result].type.dims))) return false;
+      if (!f_[result].type.is_scalar()) version(new_buffer(), result);
+    }
+  }
+  hindrances->emplace_back(id, branch_);
+  return true;
 }
 
 bool LoopCheck::update(const Node& node) {
@@ -440,6 +468,10 @@ bool LoopCheck::tensor(NodeId id) {
     if (sequence_->is_kept(node.results[0]) || f_[node.results[0]].type.is_scalar()) break;
     if (newest(node.operands[0])) version(buffer(node.operands[0]), node.results[0]);
     return true;
+  case Op::Scan:
+  case Op::Sort:
+  case Op::Scatter:
+  case Op::Linalg: return hinders(id);
   default: return false;
   }
   if (node.op == Op::Map) {

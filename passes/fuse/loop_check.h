@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tl {
 
@@ -36,6 +37,10 @@ public:
   bool makes_tensors = false; // or reads more than an element of one
   std::set<Work> limits;      // the loop fits if each of these is at most kSmallWork when it runs
 
+  // Not null: an effect in a branch, an assertion that no Guard can be, and small tensor work that no loop takes are
+  // put here and count as if they fitted; each with the If that it is in, if any.
+  std::vector<std::pair<ir::NodeId, ir::NodeId>>* hindrances = nullptr;
+
   bool fits(ir::NodeId loop);
 
 private:
@@ -52,13 +57,14 @@ private:
 
   bool loop_body(const ir::Node& node, const std::vector<int>& buffers);
   bool inner_loop(const ir::Node& node);
-  bool branch(const ir::Node& node);
+  bool branch(ir::NodeId id);
   bool region(const ir::Region& r);
   bool scalars(const std::vector<ir::ValueId>& values, size_t from) const;
   bool may_fail(ir::ValueId value) const;
   bool node(ir::NodeId id);
   bool update(const ir::Node& node);
   bool tensor(ir::NodeId id);
+  bool hinders(ir::NodeId id); // and would it fit otherwise?
 
   bool reads(ir::ValueId value) const;   // can it be read here?
   bool make(ir::ValueId value);          // memory of its own for a tensor that is read here
@@ -73,6 +79,7 @@ private:
   std::optional<ir::Region> holder_;
   std::unordered_set<uint32_t> inside_; // the values that the loop makes
   size_t work_ = 0;
+  ir::NodeId branch_;                                // around what is looked at
   bool has_while_ = false, guards_elements_ = false; // a comprehension's
   std::unordered_map<uint32_t, int> buffer_;         // which buffer a value is a version of
   std::vector<ir::ValueId> current_;                 // newest version of each buffer
