@@ -234,6 +234,8 @@ public:
   // Next to another operand of so many axes: one element that is known is written without its axes.
   std::string operand(size_t i, size_t rank);
   size_t rank(size_t i) { return value(i)->rank(); }
+  // The sizes of all inputs together. What is taken to be one element and to stretch gets that size.
+  Dims broadcast();
   void require_axes(size_t i, size_t least); // Refused where it has fewer
   // Gives input i these sizes, which its own have to be equal to: a function sees it in its arguments' types alone.
   void retype(size_t i, const Dims& dims);
@@ -267,6 +269,10 @@ public:
   void alias(size_t output, ValuePtr value);
 
   [[noreturn]] void refuse(const std::string& reason) const { throw Refused(reason); }
+
+private:
+  void set_reshaped(size_t i, const Dims& dims);
+  bool is_unseen(const std::string& expression) const; // its sizes, or those that it is made of
 };
 
 } // namespace tl::onnx

@@ -26,6 +26,12 @@ bool widen(Importer& in, Value& type, const Value& other, size_t atoms);
 ValuePtr typed_value(Importer& in, const Value& type, const std::string& name); // a variable of that type
 std::string declared(Importer& in, const Value& type, const std::string& name); // "xs: List<f32[_]>"
 
+// The sizes that windows over the axes of input 0 behind the first two leave of these, by the node's strides, dilations
+// and padding; where windows may overhang, sizes that are not constant are unknown.
+Dims windowed_dims(Op& op, const std::vector<Size>& size, bool ceil = false);
+// Of the product of inputs a and b, as of matrices, whose sizes have to fit.
+Dims product_dims(Op& op, size_t a, size_t b);
+
 // Of one file each.
 std::vector<Row> elementwise_rows();
 std::vector<Row> shape_rows();

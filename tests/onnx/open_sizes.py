@@ -48,6 +48,13 @@ def stretched():
     yield "matmul", turned, {"x": x}, constants
     parts = [NODE("Split", ["x", "sizes"], ["c", "rest"], axis=1), NODE("Mul", ["c", "x"], ["y"])]
     yield "split", parts, {"x": x}, {"sizes": np.array([1, 3])}
+    image, first = real(1, 2, 4, 6), {"from": np.array([0, 0]), "to": np.array([1, 1]), "along": np.array([2, 3])}
+    places = [NODE("MaxPool", ["x"], ["v", "p"], kernel_shape=[2, 2], strides=[2, 2]), NODE("MaxPool", ["x"], ["u", "q"], kernel_shape=[1, 1])]
+    places += [NODE("Slice", ["q", "from", "to", "along"], ["c"]), NODE("Sub", ["p", "c"], ["y"])]
+    yield "positions", places, {"x": image}, first
+    gate = [NODE("GlobalAveragePool", ["x"], ["m"]), NODE("DynamicQuantizeLinear", ["m"], ["q", "s", "zero"])]
+    gate += [NODE("ConvInteger", ["q", "w", "zero"], ["i"]), NODE("Cast", ["i"], ["g"], to=1), NODE("Mul", ["x", "g"], ["y"])]
+    yield "integer gate", gate, {"x": image}, {"w": np.array([[[[3]], [[5]]], [[[7]], [[2]]]], np.uint8)}
 
 
 def equal():
@@ -76,6 +83,7 @@ def equal():
     yield "SoftmaxCrossEntropyLoss", [entropy], {"x": real(2, 3, 2), "z": np.array([[0, 1], [2, 0]], i64), "w": np.abs(real(3))}, {}
     attention = NODE("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)
     yield "Attention", [attention], {"q": real(2, 3, 8), "k": real(2, 5, 8), "v": real(2, 5, 8)}, {}
+    yield "STFT", [NODE("STFT", ["x", "step", "w"], ["y"])], {"x": real(2, 20)}, {"step": np.array(4), "w": np.abs(real(8))}
     turned = NODE("RotaryEmbedding", ["x", "c", "s", "p"], ["y"])
     places = {"x": real(2, 2, 3, 8), "p": np.array([[0, 3, 1], [2, 2, 0]], i64)}
     yield "RotaryEmbedding", [turned], places, {"c": real(10, 4), "s": real(10, 4)}
