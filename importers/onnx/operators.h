@@ -15,6 +15,9 @@ struct Row {
   std::string_view domain = ""; // ONNX's own
 };
 
+// Of an operator that is a few of ONNX's: as a function of the model would be, for this call.
+std::optional<Function> fused_function(Importer& in, const Node& call);
+
 const Row* find_row(const Node& node); // null: there is no such operator
 
 // ---- values of graphs inside nodes

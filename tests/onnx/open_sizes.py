@@ -2,8 +2,8 @@
 """Operators whose operands' sizes all have names of their own, through tl and ONNX Runtime: tests/onnx/open_sizes.py TL [FILTER].
 
 An exporter names axes by tensor, so what has to be equal is known only when a model runs: the importer has to assert it, and to take one
-element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, and Pad. Runs in the
-environment of environment.sh. Ends with `N passed, N failed`."""
+element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, Pad, and operators of
+ONNX Runtime's own. Runs in the environment of environment.sh. Ends with `N passed, N failed`."""
 import pathlib
 import random
 import subprocess
@@ -89,6 +89,36 @@ def equal():
     yield "RotaryEmbedding", [turned], places, {"c": real(10, 4), "s": real(10, 4)}
 
 
+def fused():
+    """What ONNX Runtime's tools for quantizing and optimizing write."""
+    def made(op, names, results="y", **attributes):
+        return NODE(op, names.split(), results.split(" "), domain="com.microsoft", **attributes)
+    rows, vector = real(2, 3, 4), real(4)
+    yield "BiasGelu", [made("BiasGelu", "x b", "a"), made("FastGelu", "a b", "c"), made("QuickGelu", "c", "y")], {"x": rows}, {"b": vector}
+    norms = [made("SkipLayerNormalization", "x z g b b", "a   s"), made("SkipSimplifiedLayerNormalization", "a s g", "c", epsilon=1e-5)]
+    norms += [NODE("SimplifiedLayerNormalization", ["c", "g"], ["y"], axis=-1, epsilon=1e-5)]
+    yield "SkipLayerNormalization", norms, {"x": rows, "z": real(2, 3, 4)}, {"g": real(4), "b": vector}
+    products = [made("FusedMatMul", "x z", "a", transB=1, alpha=0.5), made("FusedMatMul", "a w", "y", transA=1, transB=1)]
+    yield "FusedMatMul", products, {"x": rows, "z": real(2, 5, 4)}, {"w": real(7, 3)}
+    images = {"w": real(3, 2, 3, 3), "b": real(3), "v": real(3, 3, 1, 1)}
+    layers = [made("FusedConv", "x w b", "a", activation="Relu", pads=[1] * 4), made("FusedConv", "a v b a", "y", activation="Relu")]
+    yield "FusedConv", layers, {"x": real(1, 2, 4, 6)}, images
+    yield "FusedGemm", [made("FusedGemm", "x w b", activation="Tanh", transB=1)], {"x": real(3, 4)}, {"w": real(5, 4), "b": real(5)}
+    steps = {name: np.float32(value) for name, value in {"s": 0.02, "t": 0.03, "r": 0.05}.items()}
+    steps |= {name: np.uint8(value) for name, value in {"zs": 120, "zt": 100, "zr": 128}.items()}
+    bytes_of = {name: RNG.integers(0, 256, (1, 2, 4, 6)).astype(np.uint8) for name in "xz"}
+    sums = [made("QLinearAdd", "x s zs z t zt r zr", "a"), made("QLinearMul", "a r zr z t zt r zr", "b")]
+    sums += [made("QLinearLeakyRelu", "b r zr r zr", "c", alpha=0.1), made("QLinearSigmoid", "c r zr s zs", "d")]
+    yield "QLinearAdd", [*sums, made("QLinearConcat", "r zr a r zr c r zr d s zs", axis=1)], bytes_of, steps
+    pools = [made("QLinearAveragePool", "x s zs r zr", "a", kernel_shape=[2, 2]), made("QLinearGlobalAveragePool", "a r zr t zt", "b")]
+    yield "QLinearAveragePool", [*pools, made("QLinearSoftmax", "b t zt s zs", "y", axis=1, opset=13)], {"x": bytes_of["x"]}, steps
+    matrix = RNG.integers(0, 256, (5, 4)).astype(np.uint8)
+    gemm = made("QGemm", "x s zs w t zt c r zr", transB=1)
+    yield "QGemm", [gemm], {"x": matrix[:3]}, steps | {"w": matrix, "c": np.arange(5, dtype=np.int32) * 100}
+    quick = made("DynamicQuantizeMatMul", "x w t zt b")
+    yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
+
+
 def columns():
     """Positions of maxima in images that are stored column by column."""
     x = real(1, 2, 4, 6, 4)
@@ -125,7 +155,8 @@ def model_of(nodes, feeds, constants):
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
     result = onnx.ValueInfoProto(name="y")
     graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18 if groups else 23)], ir_version=10)
+    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=domains, ir_version=10)
     return onnx.shape_inference.infer_shapes(model)
 
 
@@ -151,7 +182,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
