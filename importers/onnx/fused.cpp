@@ -1,4 +1,5 @@
 // Operators of ONNX Runtime's own, which its tools for quantizing and optimizing write: each is a few of ONNX's.
+#include "importers/onnx/fused.h"
 #include "importers/onnx/operators.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,9 +10,7 @@ namespace {
 
 struct Fused {
   std::string_view name, inputs;
-  // Nodes: results, `=`, an operator, inputs and attributes. `axis=@axis` is the call's attribute, `alpha=@alpha:1.7`
-  // with what it is without. A node with a `?` is left out where one of its inputs is, and its result its first input.
-  std::string_view nodes;
+  std::string_view nodes; // as add_node has them
   std::string_view outputs = "y";
   std::string_view domain = "com.microsoft";
 };
@@ -72,7 +71,8 @@ Attribute attribute_of(std::string name, const std::string& value) {
   return attribute;
 }
 
-// "y = Gelu s approximate=tanh" of a call.
+} // namespace
+
 void add_node(Function& function, std::string_view text, const std::vector<std::string>& left_out) {
   Node node;
   bool is_result = true;
@@ -110,6 +110,8 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
   }
   function.nodes.push_back(std::move(node));
 }
+
+namespace {
 
 Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs) {
   Function function;
@@ -229,6 +231,7 @@ std::optional<Function> fused_function(Importer& in, const Node& call) {
     if (call.op == "QGemm") return integer_gemm(call);
     if (call.op == "FusedMatMul") return product(in, call);
   }
+  if (auto learned = learned_function(call)) return learned;
   for (const Fused& fused : kFused)
     if (fused.name == call.op && fused.domain == call.domain)
       return function_of(call, fused.inputs, fused.nodes, fused.outputs);

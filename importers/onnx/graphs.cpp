@@ -94,12 +94,10 @@ void Importer::add_node(const Node& node) {
       return refuse(reason.what());
     }
   }
-  if (const std::optional<Function> fused = fused_function(*this, node)) {
-    try {
-      return add_call(node, *fused);
-    } catch (const Refused& reason) {
-      return refuse(reason.what());
-    }
+  try {
+    if (const std::optional<Function> fused = fused_function(*this, node)) return add_call(node, *fused);
+  } catch (const Refused& reason) {
+    return refuse(reason.what());
   }
   const Row* row = find_row(node);
   if (!row) return refuse("there is no such operator here");

@@ -3,7 +3,7 @@
 
 An exporter names axes by tensor, so what has to be equal is known only when a model runs: the importer has to assert it, and to take one
 element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, Pad, and operators of
-ONNX Runtime's own. Runs in the environment of environment.sh. Ends with `N passed, N failed`."""
+ONNX Runtime's own and of learned models. Runs in the environment of environment.sh. Ends with `N passed, N failed`."""
 import pathlib
 import random
 import subprocess
@@ -119,6 +119,44 @@ def fused():
     yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
 
 
+def learned():
+    """What scikit-learn and its like have learned."""
+    def made(op, results="y", **attributes):
+        return NODE(op, ["x"], results.split(" "), domain="ai.onnx.ml", **attributes)
+    rows = {"x": real(20, 3)}
+    rows["x"][3, 0] = rows["x"][4, 1] = np.nan
+    known = {"x": real(20, 3)}
+    nodes = {"treeids": [0] * 5 + [1] * 3, "nodeids": [0, 1, 2, 3, 4, 0, 1, 2], "featureids": [0, 1, 0, 0, 0, 2, 0, 0], "values": [0.1, -0.2, 0, 0, 0, 0.3, 0, 0]}
+    nodes |= {"truenodeids": [1, 3, 0, 0, 0, 2, 0, 0], "falsenodeids": [2, 4, 0, 0, 0, 1, 0, 0], "missing_value_tracks_true": [1] + [0] * 7}
+    nodes = {f"nodes_{name}": values for name, values in nodes.items()}
+
+    def leaves(kind, which, weights, how):
+        modes = [how, how, "LEAF", "LEAF", "LEAF", how, "LEAF", "LEAF"]
+        of_kind = {"treeids": [0, 0, 0, 1, 1], "nodeids": [2, 3, 4, 1, 2], "ids": which, "weights": weights}
+        return nodes | {"nodes_modes": modes} | {f"{kind}_{name}": values for name, values in of_kind.items()}
+    for how, aggregate in [("LEQ", "SUM"), ("LT", "AVERAGE"), ("GTE", "SUM"), ("GT", "SUM")]:
+        attributes = leaves("target", [0, 1, 0, 1, 0], [1.0, 2.0, 3.0, 4.0, 5.0], f"BRANCH_{how}")
+        yield f"TreeEnsembleRegressor {how}", [made("TreeEnsembleRegressor", n_targets=2, aggregate_function=aggregate, **attributes)], rows, {}
+    for post in ["NONE", "LOGISTIC"]:
+        for low, results in [(0.2, "y z"), (0.2, "z y"), (-0.2, "y z"), (-0.2, "z y")]:
+            attributes = leaves("class", [0] * 5, [1.0, low, 0.3, 2 * low, 0.1], "BRANCH_LEQ")
+            two = made("TreeEnsembleClassifier", results, classlabels_int64s=[0, 1], post_transform=post, **attributes)
+            yield f"TreeEnsembleClassifier {post} {low} {results}", [two], rows, {}
+    three = {"classlabels_int64s": [4, 7, 9], "post_transform": "SOFTMAX", "base_values": [0.5, 0.25, 0.125]}
+    attributes = three | leaves("class", [0, 1, 2, 0, 1], [0.5, 0.2, 0.3, 0.4, 0.1], "BRANCH_LEQ")
+    linear = {"coefficients": [1.0, -2.0, 3.0, 0.5, 0.25, 2.0, -1.0, 1.0, 0.5], "intercepts": [0.1, 0.2, 0.3]}
+    for results in ["y z", "z y"]:
+        yield f"TreeEnsembleClassifier three {results}", [made("TreeEnsembleClassifier", results, **attributes)], known, {}
+        classes = made("LinearClassifier", results, classlabels_ints=[4, 7, 9], post_transform="SOFTMAX", **linear)
+        yield f"LinearClassifier {results}", [classes], known, {}
+    yield "LinearRegressor", [made("LinearRegressor", targets=3, **linear)], known, {}
+    yield "Scaler", [made("Scaler", offset=[0.5, 1.0, 2.0], scale=[2.0, 1.0, 0.5])], known, {}
+    yield "Normalizer L1", [made("Normalizer", norm="L1")], known, {}
+    yield "Normalizer L2", [made("Normalizer", norm="L2")], known, {}
+    yield "Imputer", [made("Imputer", imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan"))], rows, {}
+    yield "OneHotEncoder", [made("OneHotEncoder", cats_int64s=[3, 1, 7])], {"x": np.array([[1, 2], [3, 7]])}, {}
+
+
 def columns():
     """Positions of maxima in images that are stored column by column."""
     x = real(1, 2, 4, 6, 4)
@@ -155,7 +193,7 @@ def model_of(nodes, feeds, constants):
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
     result = onnx.ValueInfoProto(name="y")
     graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
-    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1)]
+    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
     model = helper.make_model(graph, opset_imports=domains, ir_version=10)
     return onnx.shape_inference.infer_shapes(model)
 
@@ -182,7 +220,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *fused(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *learned(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
