@@ -342,6 +342,7 @@ Function tree_classifier(const Node& call) {
 
 std::optional<Function> learned_function(const Node& call) {
   if (call.domain != "ai.onnx.ml") return std::nullopt;
+  if (call.op == "ZipMap") throw Refused("its result is maps, which tl does not have; `zipmap=False` exports without");
   static const std::map<std::string_view, Function (*)(const Node&)> kLearned = {
       {"Imputer", imputer},
       {"LinearClassifier", linear_classifier},

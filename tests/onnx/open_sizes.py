@@ -49,6 +49,7 @@ def stretched():
     parts = [NODE("Split", ["x", "sizes"], ["c", "rest"], axis=1), NODE("Mul", ["c", "x"], ["y"])]
     yield "split", parts, {"x": x}, {"sizes": np.array([1, 3])}
     image, first = real(1, 2, 4, 6), {"from": np.array([0, 0]), "to": np.array([1, 1]), "along": np.array([2, 3])}
+    yield "by --dim", [NODE("Add", ["z", "x"], ["y"])], {"x": real(2, 3), "z": real(4, 3)}, {}, real(1, 3)
     places = [NODE("MaxPool", ["x"], ["v", "p"], kernel_shape=[2, 2], strides=[2, 2]), NODE("MaxPool", ["x"], ["u", "q"], kernel_shape=[1, 1])]
     places += [NODE("Slice", ["q", "from", "to", "along"], ["c"]), NODE("Sub", ["p", "c"], ["y"])]
     yield "positions", places, {"x": image}, first
@@ -198,8 +199,10 @@ def model_of(nodes, feeds, constants):
     return onnx.shape_inference.infer_shapes(model)
 
 
-def problem(tl, folder, nodes, feeds, constants):
+def problem(tl, folder, nodes, feeds, constants, one=None):
+    """one: an x with one element along its first axis, which stretches if --dim says that."""
     model = model_of(nodes, feeds, constants)
+    feeds = feeds if one is None else {**feeds, "x": one}
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(["y"], feeds)[0]
@@ -207,7 +210,14 @@ def problem(tl, folder, nodes, feeds, constants):
     for name, array in feeds.items():
         files.append(folder / f"{name}.npy")
         np.save(files[-1], array)
-    done = subprocess.run([tl, "run", path, *files, "-o", folder / "out.npy"], capture_output=True, text=True, timeout=60)
+
+    def run(*options):
+        return subprocess.run([tl, "run", *options, path, *files, "-o", folder / "out.npy"], capture_output=True, text=True, timeout=60)
+    done = run()
+    if one is not None:
+        if done.returncode != 3 or "z0 = 4, x0 = 1: --dim z0=1 or --dim x0=1" not in done.stderr:
+            return f"ends with {done.returncode}: {done.stderr}"
+        done = run("--dim", "x0=1")
     if done.returncode:
         return f"ends with {done.returncode}: {done.stderr}"
     found = np.load(folder / "out.npy")
