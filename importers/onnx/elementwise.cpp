@@ -231,18 +231,11 @@ bool try_fold(Op& op, const Fold& rule, size_t count, DType operands, DType resu
   return true;
 }
 
-Dims joined_dims(Op& op) {
-  Dims dims = op[0].dims;
-  for (size_t i = 1; i < op.inputs(); ++i)
-    dims = op.in.broadcast(dims, op[i].dims);
-  return dims;
-}
-
 // One operand and its type.
 void unary(Op& op, const Row& row) { op.define(0, filled(op, row.form), op[0].dtype, op[0].dims); }
 void to_bool(Op& op, const Row& row) { op.define(0, filled(op, row.form), DType::Bool, op[0].dims); }
 void binary(Op& op, const Row& row) {
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   op.define(0, filled(op, row.form), op[0].dtype, dims);
 }
 template <const Fold& rule> void folding_unary(Op& op, const Row& row) {
@@ -253,7 +246,7 @@ template <const Fold& rule> void folding_binary(Op& op, const Row& row) {
 }
 template <const Fold& rule> void comparison(Op& op, const Row& row) {
   if (try_fold(op, rule, 2, op[0].dtype, DType::Bool)) return;
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   op.define(0, filled(op, row.form), DType::Bool, dims);
 }
 
@@ -277,7 +270,7 @@ const Fold kNot = logical([](bool a, bool) { return !a; });
 
 void divide(Op& op, const Row& row) {
   if (try_fold(op, kDiv, 2, op[0].dtype, op[0].dtype)) return;
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   const DType dtype = op[0].dtype;
   const std::string a = op.text(0), b = op.text(1);
   if (is_float(dtype)) return void(op.define(0, filled(op, row.form), dtype, dims));
@@ -287,7 +280,7 @@ void divide(Op& op, const Row& row) {
 }
 
 void power(Op& op, const Row&) {
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   const DType dtype = op[0].dtype;
   std::string exponent = op.text(1);
   const Contents* known = op.contents(1);
@@ -298,7 +291,7 @@ void power(Op& op, const Row&) {
 
 void modulo(Op& op, const Row&) {
   if (op.integer("fmod", 0) == 0 && try_fold(op, kMod, 2, op[0].dtype, op[0].dtype)) return;
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   if (op.integer("fmod", 0) == 0)
     return void(op.define(0, fmt::format("{} % {}", op.text(0), op.text(1)), op[0].dtype, dims));
   op.in.use_module("onnx");
@@ -315,7 +308,7 @@ void modulo(Op& op, const Row&) {
 template <const Fold& rule> void chain(Op& op, const Row& row) {
   if (op.inputs() == 1) return op.alias(0, op.value(0));
   if (op.inputs() == 2 && try_fold(op, rule, 2, op[0].dtype, op[0].dtype)) return;
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   std::string text = op.text(0);
   for (size_t i = 1; i < op.inputs(); ++i)
     text = row.form == "+" ? fmt::format("{} + {}", text, op.text(i))
@@ -324,7 +317,7 @@ template <const Fold& rule> void chain(Op& op, const Row& row) {
 }
 
 void mean_of(Op& op, const Row&) {
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   std::string text = op.text(0);
   for (size_t i = 1; i < op.inputs(); ++i)
     text += " + " + op.text(i);
@@ -339,7 +332,7 @@ void where(Op& op, const Row&) {
     };
     if (try_fold(op, choose, 3, op[1].dtype, op[1].dtype)) return;
   }
-  Dims dims = op.in.broadcast(op.in.broadcast(op[0].dims, op[1].dims), op[2].dims);
+  Dims dims = op.broadcast();
   op.define(0,
             fmt::format("where({}, {}, {})", op.text(0), op.operand(1, op.rank(0)),
                         op.operand(2, std::max(op.rank(0), op.rank(1)))),
@@ -422,7 +415,7 @@ void is_infinite(Op& op, const Row&) {
 }
 
 void shift(Op& op, const Row&) {
-  Dims dims = joined_dims(op);
+  Dims dims = op.broadcast();
   const std::string way = op.string("direction", "");
   if (way != "LEFT" && way != "RIGHT") op.refuse("its direction is neither LEFT nor RIGHT");
   op.in.use_module("onnx");
@@ -444,7 +437,7 @@ void layer(Op& op, const Row& row) {
 
 void swiglu(Op& op, const Row& row) {
   op.in.use_module("nn");
-  const Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
+  const Dims dims = op.broadcast();
   op.define(0, filled(op, row.form), op[0].dtype, dims);
 }
 
@@ -454,7 +447,7 @@ void binarizer(Op& op, const Row& row) {
 }
 
 void prelu(Op& op, const Row&) {
-  Dims dims = op.in.broadcast(op[0].dims, op[1].dims);
+  Dims dims = op.broadcast();
   const std::string zero = op.in.number_text(op[0].dtype, Number::of(0));
   op.define(0, fmt::format("where({0} < {2}, {0} * {1}, {0})", op.text(0), op.text(1), zero), op[0].dtype, dims);
 }

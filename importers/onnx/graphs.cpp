@@ -94,6 +94,11 @@ void Importer::add_node(const Node& node) {
       return refuse(reason.what());
     }
   }
+  try {
+    if (const std::optional<Function> fused = fused_function(*this, node)) return add_call(node, *fused);
+  } catch (const Refused& reason) {
+    return refuse(reason.what());
+  }
   const Row* row = find_row(node);
   if (!row) return refuse("there is no such operator here");
   for (const std::string& name : node.inputs) {

@@ -77,7 +77,8 @@ public:
   void use_module(std::string_view name) { (block_->is_constant ? constants_ : main_).modules.emplace(name); }
   // The sizes that numpy's rule gives; where that depends on sizes, the program asserts that they are equal.
   Dims broadcast(const Dims& a, const Dims& b);
-  void require_equal(const Size& a, const Size& b);                       // asserts it, unless it is known
+  // Asserts it, unless it is known; what they may do instead of being equal is said where it fails.
+  void require_equal(const Size& a, const Size& b, bool may_stretch = false);
   Dims looked_up(const std::string& name, Dims dims);                     // name.shape[i] where a size is not known
   void note_type(const std::string& name, DType dtype, const Dims& dims); // of a name of the program
   void note_size(const std::string& name) { types_[name] = "i64"; }
@@ -166,6 +167,7 @@ private:
   std::string struct_text(const std::vector<std::string>& blocks) const;
   std::string formatted(const std::string& text) const;
   int64_t opset(const std::string& domain) const;
+  std::string stretching_hint(const Size& a, const Size& b) const;
 
   struct Parameter {
     std::string name, type;
@@ -234,6 +236,8 @@ public:
   // Next to another operand of so many axes: one element that is known is written without its axes.
   std::string operand(size_t i, size_t rank);
   size_t rank(size_t i) { return value(i)->rank(); }
+  // The sizes of all inputs together. What is taken to be one element and to stretch gets that size.
+  Dims broadcast();
   void require_axes(size_t i, size_t least); // Refused where it has fewer
   // Gives input i these sizes, which its own have to be equal to: a function sees it in its arguments' types alone.
   void retype(size_t i, const Dims& dims);
@@ -267,6 +271,10 @@ public:
   void alias(size_t output, ValuePtr value);
 
   [[noreturn]] void refuse(const std::string& reason) const { throw Refused(reason); }
+
+private:
+  void set_reshaped(size_t i, const Dims& dims);
+  bool is_unseen(const std::string& expression) const; // its sizes, or those that it is made of
 };
 
 } // namespace tl::onnx

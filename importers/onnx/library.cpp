@@ -190,13 +190,9 @@ std::vector<size_t> zero_points(bool quantized) {
 }
 
 void integer_matmul(Op& op, const Row& row) {
-  const size_t other = row.name == "QLinearMatMul" ? 3 : 1, a = op.rank(0), b = op.rank(other);
-  op.require_axes(0, 1);
-  op.require_axes(other, 1);
-  const size_t rank = std::max<size_t>({a, b, 2}) - (a == 1 ? 1 : 0) - (b == 1 ? 1 : 0);
   const bool quantized = row.name == "QLinearMatMul";
-  op.define(0, Call(op, row.form, SIZE_MAX, zero_points(quantized)).text(), quantized ? op[7].dtype : DType::I32,
-            unknown_dims(rank));
+  const Dims dims = product_dims(op, 0, quantized ? 3 : 1);
+  op.define(0, Call(op, row.form, SIZE_MAX, zero_points(quantized)).text(), quantized ? op[7].dtype : DType::I32, dims);
 }
 
 // Strides, paddings, dilations and groups as nn has them.
@@ -230,8 +226,12 @@ void integer_conv(Op& op, const Row& row) {
   if (rank == 0 || rank > 3 || op.rank(filters) != rank + 2)
     op.refuse("it has other than one to three axes of windows");
   Call call(op, row.form, SIZE_MAX, zero_points(quantized));
-  window_options(op, call, rank, {op[filters].dims.begin() + 2, op[filters].dims.end()});
-  op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, unknown_dims(rank + 2));
+  const std::vector<Size> size(op[filters].dims.begin() + 2, op[filters].dims.end());
+  window_options(op, call, rank, size);
+  Dims dims = {op[0].dims[0], op[filters].dims[0]};
+  for (const Size& d : windowed_dims(op, size))
+    dims.push_back(d);
+  op.define(0, call.text(), quantized ? op[7].dtype : DType::I32, dims);
 }
 
 void lp_pool(Op& op, const Row&) {
@@ -241,9 +241,13 @@ void lp_pool(Op& op, const Row&) {
   Call call(op, "lp_pool");
   call.add(size.size() == 1 ? std::to_string(size[0]) : Call::tuple(size));
   window_options(op, call, size.size(), {size.begin(), size.end()});
-  if (op.integer("ceil_mode", 0) != 0) call.named("ceil", "true");
+  const bool ceil = op.integer("ceil_mode", 0) != 0;
+  if (ceil) call.named("ceil", "true");
   call.integer("p", 2);
-  op.define(0, call.text(), op[0].dtype, unknown_dims(op.rank(0)));
+  Dims dims = {op[0].dims[0], op[0].dims[1]};
+  for (const Size& d : windowed_dims(op, {size.begin(), size.end()}, ceil))
+    dims.push_back(d);
+  op.define(0, call.text(), op[0].dtype, dims);
 }
 
 void max_unpool(Op& op, const Row&) {

@@ -472,6 +472,14 @@ void lrn(Op& op, const Row&) {
 
 } // namespace
 
+Dims windowed_dims(Op& op, const std::vector<Size>& size, bool ceil) {
+  const Windows w = windows_of(op, size);
+  Dims dims;
+  for (size_t i = 0; i < w.rank(); ++i)
+    dims.push_back(pooled(op, w, i, ceil));
+  return dims;
+}
+
 std::vector<Row> neural_rows() {
   return {
       {"AveragePool", 7, "", average_pool},

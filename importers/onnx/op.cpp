@@ -26,12 +26,39 @@ void Op::retype(size_t i, const Dims& dims) {
     type.dims[k] = dims[k];
     differs = true;
   }
-  if (!differs) return;
+  if (differs) set_reshaped(i, type.dims);
+}
+
+void Op::set_reshaped(size_t i, const Dims& dims) {
+  Value type;
+  type.dims = dims;
   type.name = node.inputs[i];
   type.dtype = value(i)->dtype;
   const std::string name = in.fresh_name(type.name);
-  in.write(fmt::format("let {} = reshape({}, {})", name, text(i), in.dims_text(type.dims)));
+  in.write(fmt::format("let {} = reshape({}, {})", name, text(i), in.dims_text(dims)));
   in.scope().values[type.name] = typed_value(in, type, name);
+}
+
+Dims Op::broadcast() {
+  Dims dims;
+  for (size_t i = 0; i < inputs(); ++i)
+    dims = in.broadcast(dims, value(i)->dims);
+  for (size_t i = 0; i < inputs(); ++i) {
+    Value type;
+    type.dims = value(i)->dims;
+    if (!value(i)->is_unseen) continue;
+    const size_t before = dims.size() - type.dims.size();
+    bool differs = false;
+    for (size_t k = 0; k < type.dims.size(); ++k) {
+      Size& d = type.dims[k];
+      if (d.is_constant() || d == dims[before + k]) continue;
+      if (!in.sizes().proves_not_negative(Size(1) - d, in.facts())) continue;
+      d = 1;
+      differs = true;
+    }
+    if (differs) set_reshaped(i, type.dims);
+  }
+  return dims;
 }
 
 ValuePtr Op::value(size_t i) {
@@ -159,12 +186,14 @@ bool Op::wants(size_t output) const {
   return false;
 }
 
-static ValuePtr new_value(Importer& in, const std::string& name, std::string text, DType dtype, const Dims& dims) {
+static ValuePtr new_value(Importer& in, const std::string& name, std::string text, DType dtype, const Dims& dims,
+                          bool is_unseen) {
   auto value = std::make_shared<Value>();
   value->name = name;
   value->dims = in.looked_up(text, dims);
   value->text = std::move(text);
   value->dtype = dtype;
+  value->is_unseen = is_unseen;
   in.note_type(value->text, dtype, value->dims);
   return value;
 }
@@ -172,16 +201,27 @@ static ValuePtr new_value(Importer& in, const std::string& name, std::string tex
 namespace {
 
 // The checker does not see the sizes that these functions give, and has to where one element stretches.
-std::string stated_type(Importer& in, const std::string& expression, DType dtype, const Dims& dims) {
+bool hides_sizes(const std::string& expression) {
   constexpr std::string_view kUnseen[] = {"onnx.", "nn.conv", "nn.max_pool", "nn.avg_pool"};
-  if (std::none_of(dims.begin(), dims.end(), [](const Size& d) { return d.is(1); }) ||
-      std::none_of(std::begin(kUnseen), std::end(kUnseen),
-                   [&](std::string_view s) { return expression.starts_with(s); }))
+  return std::any_of(std::begin(kUnseen), std::end(kUnseen),
+                     [&](std::string_view s) { return expression.starts_with(s); });
+}
+
+std::string stated_type(Importer& in, const std::string& expression, DType dtype, const Dims& dims) {
+  if (std::none_of(dims.begin(), dims.end(), [](const Size& d) { return d.is(1); }) || !hides_sizes(expression))
     return "";
   return in.type_text(dtype, dims);
 }
 
 } // namespace
+
+bool Op::is_unseen(const std::string& expression) const {
+  if (hides_sizes(expression)) return true;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& name) {
+    const ValuePtr value = name.empty() ? nullptr : in.find(name);
+    return value && value->is_unseen;
+  });
+}
 
 std::string Op::define(size_t output, const std::string& expression, DType dtype, const Dims& dims) {
   if (output >= node.outputs.size()) refuse(fmt::format("it has no output {}", output));
@@ -189,7 +229,7 @@ std::string Op::define(size_t output, const std::string& expression, DType dtype
   std::string name = in.fresh_name(given.empty() ? node.op : given);
   const std::string type = stated_type(in, expression, dtype, dims);
   in.write(fmt::format("let {}{}{} = {}", name, type.empty() ? "" : ": ", type, expression));
-  if (!given.empty()) in.scope().values[given] = new_value(in, given, name, dtype, dims);
+  if (!given.empty()) in.scope().values[given] = new_value(in, given, name, dtype, dims, is_unseen(expression));
   return name;
 }
 
@@ -202,7 +242,8 @@ void Op::define_all(const std::string& expression, const std::vector<Result>& re
     names += (i ? ", " : "") + name;
     types += (i ? ", " : "") + in.type_text(dtype, dims);
     states_types |= wants(i) && !stated_type(in, expression, dtype, dims).empty();
-    if (wants(i)) in.scope().values[node.outputs[i]] = new_value(in, node.outputs[i], name, dtype, dims);
+    if (wants(i))
+      in.scope().values[node.outputs[i]] = new_value(in, node.outputs[i], name, dtype, dims, is_unseen(expression));
   }
   in.write(fmt::format("let ({}){} = {}", names, states_types ? fmt::format(": ({})", types) : "", expression));
 }

@@ -15,6 +15,9 @@ struct Row {
   std::string_view domain = ""; // ONNX's own
 };
 
+// Of an operator that is a few of ONNX's: as a function of the model would be, for this call.
+std::optional<Function> fused_function(Importer& in, const Node& call);
+
 const Row* find_row(const Node& node); // null: there is no such operator
 
 // ---- values of graphs inside nodes
@@ -25,6 +28,12 @@ const Graph& graph_of(Op& op, std::string_view attribute); // Refused where ther
 bool widen(Importer& in, Value& type, const Value& other, size_t atoms);
 ValuePtr typed_value(Importer& in, const Value& type, const std::string& name); // a variable of that type
 std::string declared(Importer& in, const Value& type, const std::string& name); // "xs: List<f32[_]>"
+
+// The sizes that windows over the axes of input 0 behind the first two leave of these, by the node's strides, dilations
+// and padding; where windows may overhang, sizes that are not constant are unknown.
+Dims windowed_dims(Op& op, const std::vector<Size>& size, bool ceil = false);
+// Of the product of inputs a and b, as of matrices, whose sizes have to fit.
+Dims product_dims(Op& op, size_t a, size_t b);
 
 // Of one file each.
 std::vector<Row> elementwise_rows();

@@ -147,17 +147,7 @@ void top_k(Op& op, const Row&) {
 // ---- products
 
 void matmul(Op& op, const Row&) {
-  const Dims a = op[0].dims, b = op[1].dims;
-  if (a.empty() || b.empty()) op.refuse("an operand is a scalar");
-  Dims dims;
-  const Size inner = b.size() == 1 ? b[0] : b[b.size() - 2];
-  op.in.require_equal(a.back(), inner);
-  if (a.size() > 2 || b.size() > 2) {
-    auto rows = [](const Dims& d) { return d.size() > 2 ? Dims(d.begin(), d.end() - 2) : Dims(); };
-    dims = op.in.broadcast(rows(a), rows(b));
-  }
-  if (a.size() > 1) dims.push_back(a[a.size() - 2]);
-  if (b.size() > 1) dims.push_back(b.back());
+  const Dims dims = product_dims(op, 0, 1);
   op.define(0, fmt::format("{} @ {}", op.text(0), op.text(1)), op[0].dtype, dims);
 }
 
@@ -255,6 +245,21 @@ void det(Op& op, const Row&) {
 }
 
 } // namespace
+
+Dims product_dims(Op& op, size_t i, size_t j) {
+  const Dims a = op[i].dims, b = op[j].dims;
+  if (a.empty() || b.empty()) op.refuse("an operand is a scalar");
+  Dims dims;
+  const Size inner = b.size() == 1 ? b[0] : b[b.size() - 2];
+  op.in.require_equal(a.back(), inner);
+  if (a.size() > 2 || b.size() > 2) {
+    auto rows = [](const Dims& d) { return d.size() > 2 ? Dims(d.begin(), d.end() - 2) : Dims(); };
+    dims = op.in.broadcast(rows(a), rows(b));
+  }
+  if (a.size() > 1) dims.push_back(a[a.size() - 2]);
+  if (b.size() > 1) dims.push_back(b.back());
+  return dims;
+}
 
 std::vector<Row> reduction_rows() {
   return {

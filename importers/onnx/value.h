@@ -78,6 +78,7 @@ struct Value : std::enable_shared_from_this<Value> {
   std::shared_ptr<const HostTensor> constant; // its elements, or those of what was computed when importing
   bool is_constant = false; // made of the model's own tensors alone, whether it has been computed or not
   std::shared_ptr<const Sequence> sequence; // it is no tensor; `text` is a list, or empty where its items are known
+  bool is_unseen = false;                   // its sizes, or what it is made of, by the checker
   bool is_none = false;                     // an optional value that is not there. One that is there is what it holds
 
   size_t rank() const { return dims.size(); }

@@ -39,13 +39,25 @@ Dims Importer::looked_up(const std::string& name, Dims dims) {
   return dims;
 }
 
-void Importer::require_equal(const Size& a, const Size& b) {
+// Of sizes that --dim fixes; only names that are words, as they stand in a text of the program.
+std::string Importer::stretching_hint(const Size& a, const Size& b) const {
+  std::vector<std::string> names;
+  for (const Size* size : {&a, &b})
+    for (const auto& [name, named] : named_sizes_)
+      if (named == *size && name == sizes_.to_string(named) && std::all_of(name.begin(), name.end(), is_word))
+        names.push_back(name);
+  if (names.size() != 2) return "";
+  return fmt::format(", \"{0} = {{{0}}}, {1} = {{{1}}}: --dim {0}=1 or --dim {1}=1 when importing makes it stretch\"",
+                     names[0], names[1]);
+}
+
+void Importer::require_equal(const Size& a, const Size& b, bool may_stretch) {
   const Compare comparison = sizes_.compare(a, b, facts_);
   if (comparison == Compare::Equal) return;
   if (comparison == Compare::Different)
     throw Refused(fmt::format("sizes differ: {} and {}", sizes_.to_string(a), sizes_.to_string(b)));
   std::string left = size_text(a), right = size_text(b);
-  write(fmt::format("assert {} == {}", left, right));
+  write(fmt::format("assert {} == {}{}", left, right, may_stretch ? stretching_hint(a, b) : ""));
   if (block_ != &main_ && block_ != &constants_) return; // it holds in there alone
   if (auto atom = a.as_atom(); atom && sizes_.is_leaf(*atom))
     facts_.equal.emplace_back(*atom, b);
@@ -74,7 +86,7 @@ Dims Importer::broadcast(const Dims& a, const Dims& b) {
       if (stretches) at = shorter[i];
       continue;
     }
-    require_equal(at, shorter[i]);
+    require_equal(at, shorter[i], true);
     if (shorter[i].is_constant()) at = shorter[i];
   }
   return result;

@@ -2,8 +2,8 @@
 """Operators whose operands' sizes all have names of their own, through tl and ONNX Runtime: tests/onnx/open_sizes.py TL [FILTER].
 
 An exporter names axes by tensor, so what has to be equal is known only when a model runs: the importer has to assert it, and to take one
-element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, and Pad. Runs in the
-environment of environment.sh. Ends with `N passed, N failed`."""
+element for what stretches where the model wants it. Also Resize by random scales, whose rounding is that of f32, Pad, and operators of
+ONNX Runtime's own and of learned models. Runs in the environment of environment.sh. Ends with `N passed, N failed`."""
 import pathlib
 import random
 import subprocess
@@ -48,6 +48,14 @@ def stretched():
     yield "matmul", turned, {"x": x}, constants
     parts = [NODE("Split", ["x", "sizes"], ["c", "rest"], axis=1), NODE("Mul", ["c", "x"], ["y"])]
     yield "split", parts, {"x": x}, {"sizes": np.array([1, 3])}
+    image, first = real(1, 2, 4, 6), {"from": np.array([0, 0]), "to": np.array([1, 1]), "along": np.array([2, 3])}
+    yield "by --dim", [NODE("Add", ["z", "x"], ["y"])], {"x": real(2, 3), "z": real(4, 3)}, {}, real(1, 3)
+    places = [NODE("MaxPool", ["x"], ["v", "p"], kernel_shape=[2, 2], strides=[2, 2]), NODE("MaxPool", ["x"], ["u", "q"], kernel_shape=[1, 1])]
+    places += [NODE("Slice", ["q", "from", "to", "along"], ["c"]), NODE("Sub", ["p", "c"], ["y"])]
+    yield "positions", places, {"x": image}, first
+    gate = [NODE("GlobalAveragePool", ["x"], ["m"]), NODE("DynamicQuantizeLinear", ["m"], ["q", "s", "zero"])]
+    gate += [NODE("ConvInteger", ["q", "w", "zero"], ["i"]), NODE("Cast", ["i"], ["g"], to=1), NODE("Mul", ["x", "g"], ["y"])]
+    yield "integer gate", gate, {"x": image}, {"w": np.array([[[[3]], [[5]]], [[[7]], [[2]]]], np.uint8)}
 
 
 def equal():
@@ -76,9 +84,78 @@ def equal():
     yield "SoftmaxCrossEntropyLoss", [entropy], {"x": real(2, 3, 2), "z": np.array([[0, 1], [2, 0]], i64), "w": np.abs(real(3))}, {}
     attention = NODE("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)
     yield "Attention", [attention], {"q": real(2, 3, 8), "k": real(2, 5, 8), "v": real(2, 5, 8)}, {}
+    yield "STFT", [NODE("STFT", ["x", "step", "w"], ["y"])], {"x": real(2, 20)}, {"step": np.array(4), "w": np.abs(real(8))}
     turned = NODE("RotaryEmbedding", ["x", "c", "s", "p"], ["y"])
     places = {"x": real(2, 2, 3, 8), "p": np.array([[0, 3, 1], [2, 2, 0]], i64)}
     yield "RotaryEmbedding", [turned], places, {"c": real(10, 4), "s": real(10, 4)}
+
+
+def fused():
+    """What ONNX Runtime's tools for quantizing and optimizing write."""
+    def made(op, names, results="y", **attributes):
+        return NODE(op, names.split(), results.split(" "), domain="com.microsoft", **attributes)
+    rows, vector = real(2, 3, 4), real(4)
+    yield "BiasGelu", [made("BiasGelu", "x b", "a"), made("FastGelu", "a b", "c"), made("QuickGelu", "c", "y")], {"x": rows}, {"b": vector}
+    norms = [made("SkipLayerNormalization", "x z g b b", "a   s"), made("SkipSimplifiedLayerNormalization", "a s g", "c", epsilon=1e-5)]
+    norms += [NODE("SimplifiedLayerNormalization", ["c", "g"], ["y"], axis=-1, epsilon=1e-5)]
+    yield "SkipLayerNormalization", norms, {"x": rows, "z": real(2, 3, 4)}, {"g": real(4), "b": vector}
+    products = [made("FusedMatMul", "x z", "a", transB=1, alpha=0.5), made("FusedMatMul", "a w", "y", transA=1, transB=1)]
+    yield "FusedMatMul", products, {"x": rows, "z": real(2, 5, 4)}, {"w": real(7, 3)}
+    images = {"w": real(3, 2, 3, 3), "b": real(3), "v": real(3, 3, 1, 1)}
+    layers = [made("FusedConv", "x w b", "a", activation="Relu", pads=[1] * 4), made("FusedConv", "a v b a", "y", activation="Relu")]
+    yield "FusedConv", layers, {"x": real(1, 2, 4, 6)}, images
+    yield "FusedGemm", [made("FusedGemm", "x w b", activation="Tanh", transB=1)], {"x": real(3, 4)}, {"w": real(5, 4), "b": real(5)}
+    steps = {name: np.float32(value) for name, value in {"s": 0.02, "t": 0.03, "r": 0.05}.items()}
+    steps |= {name: np.uint8(value) for name, value in {"zs": 120, "zt": 100, "zr": 128}.items()}
+    bytes_of = {name: RNG.integers(0, 256, (1, 2, 4, 6)).astype(np.uint8) for name in "xz"}
+    sums = [made("QLinearAdd", "x s zs z t zt r zr", "a"), made("QLinearMul", "a r zr z t zt r zr", "b")]
+    sums += [made("QLinearLeakyRelu", "b r zr r zr", "c", alpha=0.1), made("QLinearSigmoid", "c r zr s zs", "d")]
+    yield "QLinearAdd", [*sums, made("QLinearConcat", "r zr a r zr c r zr d s zs", axis=1)], bytes_of, steps
+    pools = [made("QLinearAveragePool", "x s zs r zr", "a", kernel_shape=[2, 2]), made("QLinearGlobalAveragePool", "a r zr t zt", "b")]
+    yield "QLinearAveragePool", [*pools, made("QLinearSoftmax", "b t zt s zs", "y", axis=1, opset=13)], {"x": bytes_of["x"]}, steps
+    matrix = RNG.integers(0, 256, (5, 4)).astype(np.uint8)
+    gemm = made("QGemm", "x s zs w t zt c r zr", transB=1)
+    yield "QGemm", [gemm], {"x": matrix[:3]}, steps | {"w": matrix, "c": np.arange(5, dtype=np.int32) * 100}
+    quick = made("DynamicQuantizeMatMul", "x w t zt b")
+    yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
+
+
+def learned():
+    """What scikit-learn and its like have learned."""
+    def made(op, results="y", **attributes):
+        return NODE(op, ["x"], results.split(" "), domain="ai.onnx.ml", **attributes)
+    rows = {"x": real(20, 3)}
+    rows["x"][3, 0] = rows["x"][4, 1] = np.nan
+    known = {"x": real(20, 3)}
+    nodes = {"treeids": [0] * 5 + [1] * 3, "nodeids": [0, 1, 2, 3, 4, 0, 1, 2], "featureids": [0, 1, 0, 0, 0, 2, 0, 0], "values": [0.1, -0.2, 0, 0, 0, 0.3, 0, 0]}
+    nodes |= {"truenodeids": [1, 3, 0, 0, 0, 2, 0, 0], "falsenodeids": [2, 4, 0, 0, 0, 1, 0, 0], "missing_value_tracks_true": [1] + [0] * 7}
+    nodes = {f"nodes_{name}": values for name, values in nodes.items()}
+
+    def leaves(kind, which, weights, how):
+        modes = [how, how, "LEAF", "LEAF", "LEAF", how, "LEAF", "LEAF"]
+        of_kind = {"treeids": [0, 0, 0, 1, 1], "nodeids": [2, 3, 4, 1, 2], "ids": which, "weights": weights}
+        return nodes | {"nodes_modes": modes} | {f"{kind}_{name}": values for name, values in of_kind.items()}
+    for how, aggregate in [("LEQ", "SUM"), ("LT", "AVERAGE"), ("GTE", "SUM"), ("GT", "SUM")]:
+        attributes = leaves("target", [0, 1, 0, 1, 0], [1.0, 2.0, 3.0, 4.0, 5.0], f"BRANCH_{how}")
+        yield f"TreeEnsembleRegressor {how}", [made("TreeEnsembleRegressor", n_targets=2, aggregate_function=aggregate, **attributes)], rows, {}
+    for post in ["NONE", "LOGISTIC"]:
+        for low, results in [(0.2, "y z"), (0.2, "z y"), (-0.2, "y z"), (-0.2, "z y")]:
+            attributes = leaves("class", [0] * 5, [1.0, low, 0.3, 2 * low, 0.1], "BRANCH_LEQ")
+            two = made("TreeEnsembleClassifier", results, classlabels_int64s=[0, 1], post_transform=post, **attributes)
+            yield f"TreeEnsembleClassifier {post} {low} {results}", [two], rows, {}
+    three = {"classlabels_int64s": [4, 7, 9], "post_transform": "SOFTMAX", "base_values": [0.5, 0.25, 0.125]}
+    attributes = three | leaves("class", [0, 1, 2, 0, 1], [0.5, 0.2, 0.3, 0.4, 0.1], "BRANCH_LEQ")
+    linear = {"coefficients": [1.0, -2.0, 3.0, 0.5, 0.25, 2.0, -1.0, 1.0, 0.5], "intercepts": [0.1, 0.2, 0.3]}
+    for results in ["y z", "z y"]:
+        yield f"TreeEnsembleClassifier three {results}", [made("TreeEnsembleClassifier", results, **attributes)], known, {}
+        classes = made("LinearClassifier", results, classlabels_ints=[4, 7, 9], post_transform="SOFTMAX", **linear)
+        yield f"LinearClassifier {results}", [classes], known, {}
+    yield "LinearRegressor", [made("LinearRegressor", targets=3, **linear)], known, {}
+    yield "Scaler", [made("Scaler", offset=[0.5, 1.0, 2.0], scale=[2.0, 1.0, 0.5])], known, {}
+    yield "Normalizer L1", [made("Normalizer", norm="L1")], known, {}
+    yield "Normalizer L2", [made("Normalizer", norm="L2")], known, {}
+    yield "Imputer", [made("Imputer", imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan"))], rows, {}
+    yield "OneHotEncoder", [made("OneHotEncoder", cats_int64s=[3, 1, 7])], {"x": np.array([[1, 2], [3, 7]])}, {}
 
 
 def columns():
@@ -117,12 +194,15 @@ def model_of(nodes, feeds, constants):
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
     result = onnx.ValueInfoProto(name="y")
     graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18 if groups else 23)], ir_version=10)
+    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=domains, ir_version=10)
     return onnx.shape_inference.infer_shapes(model)
 
 
-def problem(tl, folder, nodes, feeds, constants):
+def problem(tl, folder, nodes, feeds, constants, one=None):
+    """one: an x with one element along its first axis, which stretches if --dim says that."""
     model = model_of(nodes, feeds, constants)
+    feeds = feeds if one is None else {**feeds, "x": one}
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(["y"], feeds)[0]
@@ -130,7 +210,14 @@ def problem(tl, folder, nodes, feeds, constants):
     for name, array in feeds.items():
         files.append(folder / f"{name}.npy")
         np.save(files[-1], array)
-    done = subprocess.run([tl, "run", path, *files, "-o", folder / "out.npy"], capture_output=True, text=True, timeout=60)
+
+    def run(*options):
+        return subprocess.run([tl, "run", *options, path, *files, "-o", folder / "out.npy"], capture_output=True, text=True, timeout=60)
+    done = run()
+    if one is not None:
+        if done.returncode != 3 or "z0 = 4, x0 = 1: --dim z0=1 or --dim x0=1" not in done.stderr:
+            return f"ends with {done.returncode}: {done.stderr}"
+        done = run("--dim", "x0=1")
     if done.returncode:
         return f"ends with {done.returncode}: {done.stderr}"
     found = np.load(folder / "out.npy")
@@ -143,7 +230,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *learned(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
