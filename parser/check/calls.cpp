@@ -475,6 +475,9 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
     }
     given.insert(param->name.text);
     if (param->type && !arg.value && arg.constant && arg.constant->kind == Static::Kind::None) return false;
+    if (!param->type && param->default_value && ast::as<ast::BoolLiteral>(param->default_value) && arg.value &&
+        !arg.value->type.is_error() && !arg.value->type.is_scalar())
+      return false; // `table.sort_by(t, t.x, t.y)`: no answer to `descending`
     if (!param->type || !arg.value) continue;
     Type actual = cx.open.resolved(arg.value->type);
     auto* named = ast::as<ast::NamedType>(param->type);

@@ -203,6 +203,9 @@ std::string column_hint(const Context& cx, const std::vector<Arg>& args) {
     for (const Record::Field& field : fields)
       if (text == fmt::format("\"{}\"", field.name)) name = field.name;
   }
+  const bool has_column = std::any_of(args.begin(), args.end(),
+                                      [](const Arg& arg) { return arg.value && rows_of_column(arg.value->type); });
+  if (has_column && !by_text) return "";
   const std::string text = is_library(cx, table->value->span.file) ? "t" : source_text(cx, table->value->span);
   return fmt::format("a column is {}: `{}.{}`", by_text ? "a field, and not its name" : "a field of the table", text,
                      name);
