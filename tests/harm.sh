@@ -72,6 +72,7 @@ check "3,000 sines in a loop are compiled in time" 0 "^0\.0" -- timeout 20 "$tl"
 with_memory() { (ulimit -v "$1" && shift && "$@"); } # KB COMMAND…
 echo 'fn main(n: i64) = sort(normal(key(1), [n]))[0]' >sorted.tl
 check "the system has no memory for a tensor" 3 "OutOfMemory.*sorted.tl|sorted.tl.*OutOfMemory" -- sh -c "ulimit -v 300000; '$tl' run --memory-limit 10G sorted.tl --n 100000000"
+check "nor for a list that grows" 3 "OutOfMemory.*no memory is left for a list" -- bash -c "ulimit -v 2000000; '$tl' run -e 'var l: List<i64> = [1]; for i in 0..70 { l = l + l }; print(len(l))'"
 { echo 'fn main(x: f64[n]) -> f64[n] {'; echo '  var y = x'; repeated 1000 "  y = sin(y)$line"; echo '  y'; echo '}'; } >chain.tl
 echo '1,2,3' >x.csv
 # ends FEWEST MOST STEP COMMAND…: under each of these limits (in KB) the command is done or says why not.

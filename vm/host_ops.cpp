@@ -7,6 +7,7 @@
 #include "vm/plot/plot.h"
 #include <ctime>
 #include <fmt/format.h>
+#include <new>
 #include <unistd.h>
 
 namespace tl {
@@ -101,7 +102,10 @@ void Interpreter::host(const Instruction& i) {
   case HostOp::ListAppend:
   case HostOp::ListConcat:
   case HostOp::ListSlice:
-  case HostOp::ListJoin: return list(i);
+  case HostOp::ListJoin: try { return list(i);
+    } catch (const std::bad_alloc&) {
+      stop(fail({"OutOfMemory", "no memory is left for a list", "", i.loc, 3, {}}));
+    }
   case HostOp::Text: return text(i);
   case HostOp::ReadLine: return read_line(i);
   case HostOp::Plot: return plot(i);

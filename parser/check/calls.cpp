@@ -190,6 +190,7 @@ ExprPtr check_call(Context& cx, const ast::Expr& e, const ast::Call& c, const Ty
         {argument.name.text, argument.value, argument.value->span, argument.name.span, nullptr, std::nullopt});
   if (is_about_axes(callee->name) && is_library(cx, e.span.file)) return axes_value(cx, e);
   if (callee->name == "each_column" && is_library(cx, e.span.file)) return each_column(cx, e, c, expected);
+  if (callee->name == "pair_columns" && is_library(cx, e.span.file)) return pair_columns(cx, e, c);
   if (callee->name == "line_width" && is_library(cx, e.span.file)) return int_value(table_width(), e.span);
   // How the library, and it alone, fails: at_least(x, a, b, "Kind", "message of {0}") is x where a >= b.
   if (callee->name == "at_least" && is_library(cx, e.span.file) && args.size() == 5) {
@@ -474,11 +475,16 @@ static bool accepts(Context& cx, const FunctionInfo& info, const std::vector<Arg
     }
     given.insert(param->name.text);
     if (param->type && !arg.value && arg.constant && arg.constant->kind == Static::Kind::None) return false;
+    if (!param->type && param->default_value && ast::as<ast::BoolLiteral>(param->default_value) && arg.value &&
+        !arg.value->type.is_error() && !arg.value->type.is_scalar())
+      return false; // `table.sort_by(t, t.x, t.y)`: no answer to `descending`
     if (!param->type || !arg.value) continue;
     Type actual = cx.open.resolved(arg.value->type);
     auto* named = ast::as<ast::NamedType>(param->type);
     if (!named) {
-      if (!actual.is_tuple() && !actual.is_error()) return false;
+      const auto* tuple = ast::as<ast::TupleType>(param->type);
+      const bool is_other = tuple && actual.is_tuple() && actual.elements.size() != tuple->elements.size();
+      if (is_other || (!actual.is_tuple() && !actual.is_error())) return false;
       continue;
     }
     auto fits_rank = [&] {
@@ -536,7 +542,8 @@ static FunctionInfo* choose_overload(Context& cx, const std::vector<FunctionInfo
   std::vector<std::string> types;
   for (const Arg& arg : args)
     types.push_back(arg.value ? show(cx, arg.value->type) : to_string(*arg.constant));
-  std::string hint = foreign_form(name);
+  std::string hint = column_hint(cx, args);
+  if (hint.empty()) hint = foreign_form(name);
   if (hint.empty()) hint = library_form(cx, functions);
   error(cx, "WrongArguments", span, fmt::format("`{}` does not take ({})", name, fmt::join(types, ", ")), hint);
   return nullptr;

@@ -6,6 +6,7 @@
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/tables.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
 
@@ -78,6 +79,8 @@ void Coercion::mismatch(const std::string& given) {
   if (hint.empty() && target.is_scalar() && e->type.is_tensor() && e->type.rank() > 0 && is_float(e->type.dtype) &&
       cx.open.resolved(target).dtype == cx.open.resolved(e->type).dtype)
     hint = "`mean(…)` or `sum(…)` of it is one number";
+  if (hint.empty() && target.is_str() && is_text_column(cx, e->type))
+    hint = fmt::format("each text of a column is changed by `table.mapped({}, |s| …)`", source_text(cx, e->span));
   // Of another rank: its sizes say nothing of those that are wanted.
   const auto* named = ast::as<ast::NamedType>(written);
   const bool as_written = named && target.is_tensor() && e->type.is_tensor() && target.rank() != e->type.rank() &&

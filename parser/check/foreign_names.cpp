@@ -71,6 +71,7 @@ std::string foreign_form(std::string_view function, std::string_view parameter) 
       {" unique ", "", "the different texts of a list, in order, are `table.texts(xs).values`"},
       {" sort ", "", "the different texts of a list, in order, are `table.sorted_texts(xs)`"},
       {" where ", "", "the places that are true are `nonzero(c)`"},
+      {" sort_by ", "", "a table and a column, or several in parentheses: `table.sort_by(t, (t.x, t.y))`"},
   };
   auto has = [](std::string_view words, std::string_view word) {
     return words.find(fmt::format(" {} ", word)) != words.npos;

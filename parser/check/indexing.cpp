@@ -10,6 +10,7 @@
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
+#include "parser/check/tables.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -83,6 +84,7 @@ static ExprPtr rows_of(Context& cx, ExprPtr base, const ast::Subscript& s, Span 
   typed::Block before;
   ExprPtr held = shared(cx, std::move(base), before);
   ast::SubscriptItem item = s.items[0];
+  if (is_field_by_text(cx, held->type, item.index, source_text(cx, s.object->span))) return broken(span);
   if (item.index) item.index = held_rows(cx, item.index, before);
   for (ast::Expr** part : {&item.first, &item.last, &item.step})
     *part = held_subscript(cx, *part, before);

@@ -13,6 +13,7 @@
 #include "parser/check/names.h"
 #include "parser/check/sizes.h"
 #include "parser/check/statements.h"
+#include "parser/check/tables.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
 
@@ -109,10 +110,12 @@ Iteration iterate_value(Context& cx, ExprPtr value, typed::Block& before, bool n
   error(cx, "TypeMismatch", span,
         fmt::format("a loop iterates over a range, a list or the rows of a tensor, not {}", show(cx, type)),
         type.is_scalar() ? fmt::format("write `0..{}`", source_text(cx, span))
-        : type.is_str()  ? fmt::format("its letters are `{0}[i] for i in 0..len({0})`; `lines({0})` and "
-                                        "`{0}.split(\" \")` are lists",
-                                       source_text(cx, span))
-                         : "",
+        : !column_hint(cx, type, span).empty()
+            ? fmt::format("write `for i in 0..table.row_count({0})`: a row is `{0}[i]`", source_text(cx, span))
+        : type.is_str() ? fmt::format("its letters are `{0}[i] for i in 0..len({0})`; `lines({0})` and "
+                                      "`{0}.split(\" \")` are lists",
+                                      source_text(cx, span))
+                        : "",
         {{span, show(cx, type)}});
   return result;
 }

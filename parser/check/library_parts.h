@@ -24,6 +24,8 @@ constexpr std::pair<std::string_view, std::string_view> kWrittenInLibrary[] = {
     {"gather", "gather_parts"},       {"all_reduce", "sum_on_each"},
     {"data_parallel", "run_on_each"}, {"data_parallel", "run_on_ranks"},
     {"read_table", "Texts"},          {"read_table", "Times"},
-    {"read_table", "shown"},          {"print", "shown"}};
+    {"read_table", "shown"},          {"print", "shown"},
+    {"read_table", "shown_text"},     {"print", "shown_text"},
+    {"read_table", "shown_time"},     {"print", "shown_time"}};
 
 } // namespace tl

@@ -13,6 +13,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/structs.h"
+#include "parser/check/tables.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
 
@@ -31,7 +32,8 @@ bool has_list(const Context& cx, const Type& type) {
 
 std::string stack_hint(const Context& cx, const Type& type, Span span) {
   const bool stacks = type.is_list() && !type.elements.empty() && type.elements[0].is_tensor();
-  return stacks ? fmt::format("`stack({})` is a tensor of the elements of the list", source_text(cx, span)) : "";
+  if (!stacks) return column_hint(cx, type, span);
+  return fmt::format("`stack({})` is a tensor of the elements of the list", source_text(cx, span));
 }
 
 Type any_sizes(Context& cx, const Type& type) {

@@ -11,6 +11,7 @@
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
 #include "parser/check/struct_types.h"
+#include "parser/check/tables.h"
 #include "parser/check/type_limits.h"
 #include "parser/check/types.h"
 #include "parser/check/values.h"
@@ -339,7 +340,9 @@ void unknown_field(Context& cx, const Type& type, const ast::Ident& name) {
     names.push_back(field.name);
     nearest.consider(field.name);
   }
-  if (!nearest.best().empty())
+  if (std::string elsewhere = column_field_hint(type, name.text); !elsewhere.empty())
+    hint = std::move(elsewhere);
+  else if (!nearest.best().empty())
     hint = fmt::format("did you mean `{}`?", nearest.best());
   else if (!names.empty())
     hint = fmt::format("it has {}", fmt::join(names, ", "));

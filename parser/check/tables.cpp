@@ -174,18 +174,81 @@ static bool is_column_of(Context& cx, const Type& type, std::string_view name) {
 }
 
 bool is_text_column(Context& cx, const Type& type) { return is_column_of(cx, type, kTexts); }
+bool is_time_column(Context& cx, const Type& type) { return is_column_of(cx, type, kTimes); }
+
+static bool has_column_name(const Type& type, std::string_view name) {
+  return type.is_struct() && type.record->name == name && rows_of_column(type);
+}
+
+std::string column_hint(const Context& cx, const Type& type, Span span) {
+  const std::string text = source_text(cx, span);
+  if (is_table(type)) return fmt::format("a column is a field: `{}.{}`", text, type.record->fields[0].name);
+  if (has_column_name(type, kTexts))
+    return fmt::format("its texts are `table.to_list({0})`, their numbers `{0}.code`", text);
+  if (has_column_name(type, kTimes)) return fmt::format("its seconds since 1970 are `{}.seconds`", text);
+  return "";
+}
+
+std::string column_hint(const Context& cx, const std::vector<Arg>& args) {
+  auto table =
+      std::find_if(args.begin(), args.end(), [](const Arg& arg) { return arg.value && is_table(arg.value->type); });
+  if (table == args.end()) return "";
+  const std::vector<Record::Field>& fields = table->value->type.record->fields;
+  std::string name = fields[0].name;
+  bool by_text = false;
+  for (const Arg& arg : args) {
+    if (!arg.value || !arg.value->type.is_str()) continue;
+    by_text = true;
+    const std::string text = source_text(cx, arg.value->span);
+    for (const Record::Field& field : fields)
+      if (text == fmt::format("\"{}\"", field.name)) name = field.name;
+  }
+  const bool has_column = std::any_of(args.begin(), args.end(),
+                                      [](const Arg& arg) { return arg.value && rows_of_column(arg.value->type); });
+  if (has_column && !by_text) return "";
+  const std::string text = is_library(cx, table->value->span.file) ? "t" : source_text(cx, table->value->span);
+  return fmt::format("a column is {}: `{}.{}`", by_text ? "a field, and not its name" : "a field of the table", text,
+                     name);
+}
+
+std::string column_field_hint(const Type& type, std::string_view field) {
+  auto is_one_of = [&](std::string_view names) { return names.find(fmt::format(" {} ", field)) != names.npos; };
+  if (has_column_name(type, kTimes) && is_one_of(" year month day dt "))
+    return "`table.date(c)` gives the years, months and days, `table.hour(c)` and `table.weekday(c)` the others";
+  if (has_column_name(type, kTexts) && field == "str")
+    return "`table.has(c, s)` looks for a text in each row, and `table.mapped(c, f)` changes the texts";
+  if (!is_table(type) && !has_column_name(type, kTexts) && !has_column_name(type, kTimes)) return "";
+  if (is_one_of(" shape size rows index ")) return "the number of its rows is `table.row_count(t)`";
+  if (is_one_of(" iloc loc at iat "))
+    return "rows are taken by their numbers or a mask: `t[0]`, `t[:5]`, `t[t.x > 0.0]`";
+  if (field == "columns") return "the names of a file's columns are `tensor_names(path)`";
+  if (field == "dtypes") return "`print(t)` shows the types";
+  return "";
+}
+
+bool is_field_by_text(Context& cx, const Type& type, const ast::Expr* index, const std::string& base) {
+  const auto* literal = index ? ast::as<ast::StringLiteral>(index) : nullptr;
+  if (!literal || !type.is_struct()) return false;
+  const std::vector<Record::Field>& fields = type.record->fields;
+  const std::string name = literal->parts.size() == 1 ? literal->parts[0].text : "";
+  auto field = std::find_if(fields.begin(), fields.end(), [&](const Record::Field& f) { return f.name == name; });
+  error(cx, "TypeMismatch", index->span, "a field is read by its name, and not by a text",
+        fmt::format("write `{}.{}`", base, (field == fields.end() ? fields.begin() : field)->name));
+  return true;
+}
 
 ExprPtr table_as_text(Context& cx, ExprPtr& value, Span span) {
-  constexpr const char* kShown = "shown";
+  const bool is_row = value->type.is_struct() && !value->type.elements.empty() && value->type.elements[0].is_scalar();
+  const char* const name = !is_row ? "shown" : value->type.record->name == kTexts ? "shown_text" : "shown_time";
   Scope* module = value->type.is_struct() ? module_of_columns(cx) : nullptr;
   if (!is_table(value->type) && !is_column_of(cx, value->type, kTexts) && !is_column_of(cx, value->type, kTimes))
     return nullptr;
-  const std::optional<Callable> shown = module ? callable_in(cx, module, kShown) : std::nullopt;
+  const std::optional<Callable> shown = module ? callable_in(cx, module, name) : std::nullopt;
   if (!shown) return nullptr;
   std::vector<Arg> args(1);
   args[0].span = span;
   args[0].value = std::move(value);
-  return call_named(cx, *shown, kShown, span, std::move(args), span, false, nullptr);
+  return call_named(cx, *shown, name, span, std::move(args), span, false, nullptr);
 }
 
 static std::string kind_of_column(const Type& type) {
@@ -224,6 +287,38 @@ ExprPtr each_column(Context& cx, const ast::Expr& e, const ast::Call& call, cons
     list.arguments.push_back({{}, made(std::move(one))});
   }
   return check_expr(cx, made(std::move(list)), expected);
+}
+
+ExprPtr pair_columns(Context& cx, const ast::Expr& e, const ast::Call& call) {
+  ast::Expr* const tables[] = {call.arguments[0].value, call.arguments[1].value};
+  Type types[2];
+  for (size_t k = 0; k < 2; ++k) {
+    types[k] = refresh(cx, *check_expr(cx, tables[k]));
+    if (types[k].is_error()) return broken(e.span);
+    if (is_table(types[k]) && types[k].record == types[0].record) continue;
+    error(cx, "TypeMismatch", e.span,
+          k == 0 ? fmt::format("a table is a struct of columns of one length, and this is {}", show(cx, types[k]))
+                 : fmt::format("tables that are joined are of one struct, not {} and {}", show(cx, types[0]),
+                               show(cx, types[1])),
+          k == 0 ? "" : "say it: `let u: Trips = read_table(path)`, with `struct Trips[n] { fare: f64[n] }`");
+    return broken(e.span);
+  }
+  auto made = [&](decltype(ast::Expr::node) node) {
+    cx.functions.made->exprs.push_back({e.span, false, 1, std::move(node)});
+    return &cx.functions.made->exprs.back();
+  };
+  auto node = make_expr(typed::TupleExpr{}, e.span, types[0]);
+  for (const Record::Field& field : types[0].record->fields) {
+    ast::Call one;
+    one.callee = call.arguments[2].value;
+    for (ast::Expr* table : tables)
+      one.arguments.push_back({{}, made(ast::Field{table, {field.name, e.span}})});
+    ExprPtr column = check_value(cx, made(std::move(one)));
+    node->type.elements[node->operands.size()] = refresh(cx, *column);
+    if (column->type.is_error()) return broken(e.span);
+    node->operands.push_back(std::move(column));
+  }
+  return node;
 }
 
 } // namespace tl::checker

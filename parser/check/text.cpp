@@ -42,6 +42,9 @@ ExprPtr text_compare(Context& cx, ast::BinaryOp op, ExprPtr a, ExprPtr b, Span s
           is_text_column(cx, other.type)
               ? fmt::format("the rows that are this text: `table.is({}, {})`", source_text(cx, other.span),
                             source_text(cx, (a->type.is_str() ? *a : *b).span))
+          : is_time_column(cx, other.type)
+              ? fmt::format("write `{}.seconds`, and `table.moment({})`", source_text(cx, other.span),
+                            source_text(cx, (a->type.is_str() ? *a : *b).span))
           : other.type.is_scalar() ? fmt::format("write `str({})`, or `parse({}, …)`", source_text(cx, other.span),
                                                  name_of(cx.open.resolved(other.type).dtype))
                                    : "",

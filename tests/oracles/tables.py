@@ -178,6 +178,7 @@ def run_case(oracle, rng, number):
         for a, b in pairs:
             first.setdefault(a, b // 2)
         expect("i64", "table.match(%s, half.%s)" % (place, names[key]), [first.get(a, -1) for a in range(rows)])
+    two_keys(expect, lines, rng, names, columns)
     describe(expect, names, columns)
     lines.append('print(len("{t}".split("\\n")), max(len(s) for s in "{t}".split("\\n")) <= 80)')
     wanted.append(("{t}", "shown", columns))
@@ -213,6 +214,89 @@ def run_case(oracle, rng, number):
         if again.returncode:
             return oracle.check(False, "case %d, saved: %s" % (number, again.stderr[:600]))
         compare(oracle, number, again.stdout.splitlines(), [(n, c.kind, c.values) for n, c in zip(names, columns)])
+
+
+def median(values):
+    values, half = sorted(values), len(values) // 2
+    if not values:
+        return None
+    return values[half] if len(values) % 2 or values[half - 1] == values[half] else values[half - 1] + (values[half] - values[half - 1]) * 0.5
+
+
+def two_keys(expect, lines, rng, names, columns):
+    """Groups, order and joins by two columns, what is counted in groups, and rows one behind the other."""
+    rows = len(columns[0].values)
+    ks = [rng.randrange(len(columns)) for _ in range(2)]
+    (p, q), (a, b) = ["t." + names[k] for k in ks], [columns[k] for k in ks]
+    order = [text_order if c.kind == "text" else number_order for c in (a, b)]
+    keys = list(zip(a.values, b.values))
+    sort = sorted(range(rows), key=lambda k: (order[0](keys[k][0]), order[1](keys[k][1])))
+    expect("i64", "table.sort_by(arange(%d), (%s, %s))" % (rows, p, q), sort)
+    groups = {}
+    for row in sort:
+        groups.setdefault(keys[row], []).append(row)
+    each = [sorted(of) for of in groups.values()]
+    x = [rng.choice([None, float(rng.randrange(-9, 9)), rng.randrange(64) / 8]) for _ in range(rows)]
+    there = [[x[k] for k in of if x[k] is not None] for of in each]
+    lines.append("let both = table.group_by(%s, %s)" % (p, q))
+    lines.append("let x: f64[_] = [%s]" % ", ".join("nan" if v is None else repr(v) for v in x))
+    expect("i64", "both.count", [len(of) for of in each])
+    expect("i64", "table.counts(both, x)", [len(v) for v in there])
+    expect("f64", "table.nansums(both, x)", [sum(v) for v in there])
+    expect("f64", "table.nanmins(both, x)", [min(v, default=None) for v in there])
+    expect("f64", "table.nanmaxs(both, x)", [max(v, default=None) for v in there])
+    expect("f64", "table.nanmeans(both, x)", [sum(v) / len(v) if v else None for v in there])
+    expect("f64", "table.nanmedians(both, x)", [median(v) for v in there])
+    expect("f64", "table.maxs(both, x)", [max(v) if len(v) == len(of) else None for v, of in zip(there, each)])
+    expect("f64", "table.medians(both, x)", [median(v) if len(v) == len(of) else None for v, of in zip(there, each)])
+    expect("i64", "table.distinct_counts(both, x)", [len(set(v)) for v in there])
+    greatest = [next((k for k in of if x[k] is None), None) if len(v) < len(of) else next(k for k in of if x[k] == max(v)) for v, of in zip(there, each)]
+    expect("i64", "table.max_rows(both, x)", greatest)
+    expect("i64", "table.extreme_rows_by_order(both, x)", greatest)
+    expect(b.kind, "table.lasts(both, %s)" % q, [b.values[of[-1]] for of in each])
+    within, previous, running = [0] * rows, [-1] * rows, [0] * rows
+    for of in each:
+        for number, row in enumerate(of):
+            within[row], previous[row] = number, of[number - 1] if number else -1
+            running[row] = sum(of[:number + 1])
+    expect("i64", "table.within(both)", within)
+    expect("i64", "table.previous(both)", previous)
+    expect("i64", "table.running(both, arange(%d))" % rows, running)
+    known = [v for v in a.values if v is not None]
+    counted = collections.Counter(known)
+    most = sorted(counted, key=lambda v: (-counted[v], order[0](v)))
+    lines.append("let (values, times) = table.value_counts(%s)" % p)
+    expect(a.kind, "values", most)
+    expect("i64", "times", [counted[v] for v in most])
+    u, v = [sorted(set(c.values), key=o) for c, o in zip((a, b), order)]
+    cells = collections.Counter(keys)
+    expect("i64", "flatten(table.crosstab(table.group_by(%s), table.group_by(%s)))" % (p, q), [cells[r, c] for r in u for c in v])
+    right = [k for k in range(rows) if k % 3]
+    pairs, lone = [], set(range(len(right)))
+    for row in range(rows):
+        partners = [k for k, other in enumerate(right) if keys[other] == keys[row] and None not in keys[row]]
+        pairs += [(row, k) for k in partners] or [(row, -1)]
+        lone -= set(partners)
+    lines.append("let rest = t[arange(%d) %% 3 != 0]" % rows)
+    for name, wanted in [("left", pairs), ("outer", pairs + [(-1, k) for k in sorted(lone)])]:
+        here, there = name + "_rows", name + "_partners"
+        lines.append("let (%s, %s) = table.%s_join((%s, %s), (%s, %s))" % (here, there, name, p, q, p.replace("t.", "rest.", 1), q.replace("t.", "rest.", 1)))
+        expect("i64", here, [row for row, _ in wanted])
+        expect("i64", there, [k for _, k in wanted])
+        if a.kind in ("f64", "text", "time"):
+            expect(a.kind, "table.at(%s, %s)" % (p, here), [None if row < 0 else a.values[row] for row, _ in wanted])
+    for name, column in zip(names, columns):
+        expect(column.kind, "table.append(rest, t)." + name, [column.values[k] for k in right] + column.values)
+    if a.kind == "text":
+        words = rng.sample([w for w in WORDS if w], 4)
+        expect("bool", "table.is_any(%s, list(%s))" % (p, ", ".join(json.dumps(w, ensure_ascii=False) for w in words)), [w in words for w in a.values])
+        expect("text", "table.mapped(%s, |s| s.replace(\"o\", \"0\"))" % p, [None if w is None else w.replace("o", "0") for w in a.values])
+    if a.kind == "time":
+        moments = [None if s is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=s) for s in a.values]
+        texts = ["" if m is None else m.isoformat() for m in moments]
+        expect("time", "table.times(list(%s))" % ", ".join('"%s"' % s for s in texts), a.values)
+        expect("time", "table.days(%s)" % ", ".join("i64([%s])" % ", ".join(str(of(m)) for m in moments if m) for of in (
+            lambda m: m.year, lambda m: m.month, lambda m: m.day)), [s // 86400 * 86400 for s in a.values if s is not None])
 
 
 def describe(expect, names, columns):

@@ -306,6 +306,14 @@ static ExprPtr load_call(Context& cx, Builtin builtin, Rule& r, const Type* expe
   Type wanted = expected ? cx.open.resolved(*expected) : Type::none();
   if (builtin == Builtin::ReadTable && !wanted.is_struct() && !wanted.is_error())
     return untyped_table(cx, r, *path, wanted);
+  if (builtin == Builtin::ReadTable && wanted.is_struct())
+    for (size_t k = 0; k < wanted.elements.size(); ++k)
+      if (const Type& column = wanted.elements[k]; column.is_list() || column.is_str()) {
+        r.fail("TypeMismatch", r.span,
+               fmt::format("`{}` of {} is no column of a table", wanted.record->fields[k].name, show(cx, wanted)),
+               "a column of texts is `table.Texts[n]`");
+        return nullptr;
+      }
   auto node = make_expr(typed::BuiltinExpr{Builtin::Load, typed::LoadAttrs{options}}, r.span, Type::error());
   auto& load = node->attrs<typed::LoadAttrs>();
   if (wanted.is_error()) { // reported

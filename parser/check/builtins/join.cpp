@@ -7,6 +7,7 @@
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/tables.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -69,7 +70,10 @@ ExprPtr join_tensors(Context& cx, Builtin builtin, Rule& r) {
     if (operand->type.is_error())
       r.ok = false;
     else if (!operand->type.is_tensor())
-      r.fail("TypeMismatch", operand->span, fmt::format("`{}` joins tensors, not {}", r.name, show(cx, operand->type)));
+      r.fail("TypeMismatch", operand->span, fmt::format("`{}` joins tensors, not {}", r.name, show(cx, operand->type)),
+             column_hint(cx, operand->type, operand->span).empty()
+                 ? ""
+                 : "tables of one struct, and columns, are joined by `table.append(a, b)`");
   }
   if (!r.ok || !same_element(cx, node->operands, 0, fmt::format("`{}`", r.name), r.span)) return nullptr;
   const Type first = node->operands[0]->type;

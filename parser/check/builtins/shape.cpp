@@ -10,6 +10,7 @@
 #include "parser/check/names.h"
 #include "parser/check/operators.h"
 #include "parser/check/sizes.h"
+#include "parser/check/tables.h"
 #include "parser/check/text.h"
 #include "parser/check/values.h"
 #include <fmt/format.h>
@@ -202,7 +203,9 @@ static ExprPtr extent_rule(Context& cx, Rule& r) {
   if (builtin == Builtin::Len)
     if (ExprPtr length = length_of_sequence(cx, x, r.span)) return length;
   if (!x->type.is_tensor() || (builtin == Builtin::Len && x->type.rank() == 0)) {
-    r.fail("TypeMismatch", x->span, fmt::format("`{}` takes a tensor, not {}", r.name, show(cx, x->type)));
+    const bool is_column = !column_hint(cx, x->type, x->span).empty();
+    r.fail("TypeMismatch", x->span, fmt::format("`{}` takes a tensor, not {}", r.name, show(cx, x->type)),
+           is_column ? fmt::format("the number of rows is `table.row_count({})`", source_text(cx, x->span)) : "");
     return nullptr;
   }
   if (builtin == Builtin::Rank) {
