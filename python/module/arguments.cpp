@@ -101,6 +101,19 @@ bool is_too_large(const Parameter* parameter, long long value) {
 
 bool is_number(PyObject* object) { return PyFloat_Check(object) || PyLong_Check(object); } // bool too
 
+// Where a scalar of a certain type is wanted, NumPy's floats are converted as Python's are, and so is whatever is an
+// integer to Python (also a seed): Python's number. Null, without an error, where it is none.
+Ref as_number(const Parameter* parameter, PyObject* object) {
+  if (!parameter || parameter->kind != Parameter::Scalar || !parameter->dtype) return {};
+  Ref number;
+  if (PyIndex_Check(object))
+    number = Ref(PyNumber_Index(object));
+  else if (!is_key(parameter->dtype) && (PyFloat_Check(object) || array_type(Py_TYPE(object)).is_float_scalar))
+    number = Ref(PyNumber_Float(object));
+  PyErr_Clear(); // an array, as of a key's words
+  return number;
+}
+
 void dense(const Dtype& dtype, tl_tensor& tensor, void* data, int32_t rank, int64_t* shape) {
   tensor = {data, 1, 0, rank, dtype_of(dtype), shape, nullptr, 0};
 }
@@ -109,12 +122,7 @@ void dense(const Dtype& dtype, tl_tensor& tensor, void* data, int32_t rank, int6
 
 bool Arguments::convert(const Place& place, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyFloat_Type) {
-    if (is_too_large(place.parameter, PyFloat_AsDouble(object))) return numbers(place, object, place.parameter->dtype);
-    place.out.kind = TL_FLOAT;
-    place.out.as.real = PyFloat_AsDouble(object);
-    return true;
-  }
+  if (type == &PyFloat_Type) return real(place, object);
   if (type == &PyLong_Type) return integer(place, object);
   if (type == &PyBool_Type) {
     place.out.kind = TL_BOOL;
@@ -138,18 +146,9 @@ bool Arguments::convert(const Place& place, PyObject* object) {
     if (struct_family == Family::None) struct_family = value->family;
     return true;
   }
-  // A numpy.float64 is a float: where a scalar of a certain type is wanted, it is converted as one.
-  if (PyFloat_Check(object) && place.parameter && place.parameter->kind == Parameter::Scalar) {
-    if (is_too_large(place.parameter, PyFloat_AsDouble(object))) return numbers(place, object, place.parameter->dtype);
-    place.out.kind = TL_FLOAT;
-    place.out.as.real = PyFloat_AsDouble(object);
-    return true;
-  }
-  // Any integer of NumPy's is a seed, as Python's are.
-  if (place.parameter && place.parameter->kind == Parameter::Scalar && is_key(place.parameter->dtype) &&
-      PyIndex_Check(object)) {
-    if (Ref number(PyNumber_Index(object)); number) return integer(place, number.get());
-    PyErr_Clear(); // an array of a key's words
+  if (Ref number = as_number(place.parameter, object); number) {
+    if (!PyFloat_Check(object)) note(array_type(type).family); // a numpy.float64 is a float
+    return PyFloat_Check(number.get()) ? real(place, number.get()) : integer(place, number.get());
   }
   const ArrayType& array = array_type(type);
   if (array.way != ArrayType::None) {
@@ -181,6 +180,14 @@ bool Arguments::convert(const Place& place, PyObject* object) {
   }
   if (PyLong_Check(object)) return integer(place, object);
   return buffer(place, object);
+}
+
+bool Arguments::real(const Place& place, PyObject* object) {
+  const double value = PyFloat_AsDouble(object);
+  if (is_too_large(place.parameter, value)) return numbers(place, object, place.parameter->dtype);
+  place.out.kind = TL_FLOAT;
+  place.out.as.real = value;
+  return true;
 }
 
 bool Arguments::integer(const Place& place, PyObject* object) {
@@ -545,8 +552,11 @@ void Arguments::take(const Place& place, tl_value* value) {
 }
 
 bool Arguments::add_element(const Place& place, PyObject* object, const Parameter* inside) {
-  if (!inside || inside->kind != Parameter::Scalar || !is_number(object))
+  const Ref number = is_number(object) ? Ref::to(object) : as_number(inside, object);
+  if (!inside || inside->kind != Parameter::Scalar || !number)
     return add(place.session, place.source, object, inside, nullptr);
+  if (number.get() != object) note(array_type(Py_TYPE(object)).family);
+  object = number.get();
   if (!is_key(inside->dtype)) return add_number(place.session, object, *inside);
   Arguments seed(1);
   if (!seed.add(place.session, place.source, object, inside, nullptr)) return false;

@@ -70,6 +70,7 @@ private:
   bool refuse_layout(const Place& place, PyObject* object);
   bool dlpack(const Place& place, PyObject* object);
   bool buffer(const Place& place, PyObject* object);
+  bool real(const Place& place, PyObject* object);
   bool integer(const Place& place, PyObject* object);
   bool text(const Place& place, PyObject* object);
   bool sequence(const Place& place, PyObject* object);
@@ -90,7 +91,8 @@ struct ArrayType {
   PyTypeObject* type;
   Family family;
   enum Way { None, Interface, Exchange, Dlpack } way;
-  const DlExchange* exchange; // to be used if not null, also for results
+  const DlExchange* exchange;   // to be used if not null, also for results
+  bool is_float_scalar = false; // of NumPy
 };
 const ArrayType& array_type(PyTypeObject* type);
 const DlExchange* torch_exchange(); // of torch.Tensor, or null

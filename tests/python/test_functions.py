@@ -68,6 +68,14 @@ class Functions(Case):
         self.assertIsInstance(self.p.scale([1, 2]), np.ndarray)  # NumPy is there
         self.assertEqual(self.p.affine(x, np.float64(2.0)).tolist(), (2 * x).tolist())  # a numpy.float64 is a float
         self.assertEqual(self.p.k_times(np.int64(5)), 15)
+        for five in (np.int32(5), np.uint8(5), np.array(5, np.int16)):  # integers to Python
+            self.assertEqual(self.p.k_times(five), 15)
+        self.assertEqual(self.p.affine(x, np.float16(2.0), np.int32(1)).tolist(), (2 * x + 1).tolist())
+        for wrong in (np.array([5]), np.float32(5), np.True_):
+            with self.assertRaises(TypeError):
+                self.p.k_times(wrong)
+        with self.assertRaises(OverflowError):
+            self.p.k_times(np.uint64(2**64 - 1))
 
     def test_texts_tuples_nothing(self):
         self.assertEqual(self.p.greet(), "hello you 1")
