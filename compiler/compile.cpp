@@ -216,7 +216,12 @@ Executable make_executable(const ir::Module& module, const RunFlags& flags) {
   JitOptions options;
   options.ahead_threads = kAheadThreads;
   options.cache = flags.disk_cache();
-  std::unique_ptr<KernelProvider> provider = make_jit(kernels_of(module, scheduled), options);
+  std::unique_ptr<KernelProvider> provider;
+  try {
+    provider = make_jit(kernels_of(module, scheduled), options);
+  } catch (const cpu::UnknownProcessor& error) {
+    throw UsageError(fmt::format("TL_CPU: {}", error.what()));
+  }
   if (!flags.run.cards.empty()) {
     const bool library = multiplies(module, scheduled) && !flags.exact_products && cuda::cublas().ok;
     std::vector<std::string> architectures;

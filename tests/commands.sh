@@ -88,6 +88,8 @@ check "neither command nor file" 2 "no command or file 'nonsense'" -- "$tl" nons
 check "unknown flag before the file" 2 "unknown option --nonsense" -- "$tl" run --nonsense samples/softmax.tl
 check "flags before code" 0 "^1$" -- "$tl" --threads 1 -e 'print(1)'
 check "flag from the environment" 2 "threads" -- env TL_THREADS=0 "$tl" -e 'print(1)'
+check "a processor that there is not" 2 "TL_CPU: LLVM knows no processor 'foo'" -- env TL_CPU=foo "$tl" -e 'print(sum(ones([100])))'
+check "a processor that is too old" 2 "TL_CPU: .* is older than x86-64-v3" -- env TL_CPU=x86-64 "$tl" -e 'print(sum(ones([100])))'
 check "code without text" 2 -- "$tl" -e
 
 # ---- Ctrl-C
