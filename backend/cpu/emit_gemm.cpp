@@ -328,7 +328,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         if (plan.b_contiguous)
           stream_rows(a, source, c, panel_here);
         else
-          stream_columns(a, source, c);
+          stream_columns(a, source, c, panel_here);
         if (!plan.in_c) epilogue(whole_tile(), [&](Value* i, Value* j) { return sum_of_tile(i, j); });
       });
       end = b.CreateSelect(one_row, first, end);

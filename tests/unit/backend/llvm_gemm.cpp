@@ -153,6 +153,30 @@ TEST_CASE("matrix products whose sizes are known to the compiler") {
   }
 }
 
+TEST_CASE("one row times columns that lie along the sum, few and long ones") {
+  for (bool known : {false, true})
+    for (DType type : {DType::F32, DType::F64})
+      for (auto [n, k] : {std::array<int64_t, 2>{1, 4096},
+                          {2, 5000},
+                          {4, 8192},
+                          {6, 4095},
+                          {9, 2600},
+                          {16, 1024},
+                          {17, 4700},
+                          {20, 511},
+                          {33, 1536}}) {
+        if (known && n != 6 && n != 17) continue;
+        GemmCase c{.type = type, .b_transposed = true, .constant_sizes = known, .epilogue = int(n % 2)};
+        c.m = 1, c.n = n, c.k = k;
+        Both kernel(gemm_kernel(c));
+        CAPTURE(known);
+        CAPTURE(n);
+        CAPTURE(k);
+        for (int target = 0; target < 2; ++target)
+          CHECK((type == DType::F32 ? right<float>(kernel[target], c) : right<double>(kernel[target], c)));
+      }
+}
+
 TEST_CASE("matrix products of bf16 sum in f32 and round once") {
   GemmCase c{.type = DType::BF16, .m = 11, .n = 53, .k = 600};
   kir::Kernel kernel = gemm_kernel(c);
