@@ -114,6 +114,8 @@ TEST_CASE("matrix products of all small and odd sizes have the bits of the order
             CAPTURE(c.k);
             CHECK(right<float>(kernel[target], c));
           }
+          c.m = 20, c.n = 5, c.k = 1100; // rows closer than a vector is wide, and sums before
+          CHECK(right<float>(kernel[target], c));
           // Beyond one tile in every direction, large enough to be packed.
           c.m = 135, c.n = 259, c.k = 521;
           CHECK(right<float>(kernel[target], c));
