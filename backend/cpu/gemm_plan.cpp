@@ -139,6 +139,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   }
   if (plan.streams) {
     plan.block_columns = number(plan.inner_columns);
+    if (!plan.b_contiguous) // short columns: a few vectors of them, as a tile costs something by itself
+      plan.block_columns = plan.block_columns * min(number(8), max(one, floor_div(number(4096), max(plan.k, one))));
     plan.column_blocks = column_blocks(0);
   }
   const SizeFormula chunks = ceil_div(plan.k, number(kContractChunk));
