@@ -192,19 +192,27 @@ llvm::Function* GemmEmitter::register_tile(const std::string& symbol, int64_t ro
     return next;
   });
 
-  // Without sums before, nothing is loaded but -0.0, exact to add.
+  // Where there are sums before, all are loaded before any is stored: rows of few columns are closer than a vector is
+  // wide, and a load would wait for the store to the row before.
+  auto place_of = [&](int64_t r, int64_t v) {
+    return at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes)));
+  };
+  carried.resize(static_cast<size_t>(rows * vectors));
+  auto added = [&] {
+    Values sums;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v)
+        sums.push_back(add_chunk(load(place_of(r, v), masks[static_cast<size_t>(v)]), carried[sums.size()]));
+    return sums;
+  };
+  carried = e.branch(before, added, carried);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
-      Value* place = at(c, b.CreateAdd(multiply(number(r), c_row), number(v * plan.lanes)));
-      Value* mask = masks[static_cast<size_t>(v)];
-      Value* loads = e.splat(before);
-      if (mask) loads = b.CreateAnd(loads, mask);
-      Value* old = b.CreateMaskedLoad(vector, place, align, loads, nothing_before());
-      Value* sum = add_chunk(old, carried[static_cast<size_t>(r * vectors + v)]);
+      Value *mask = masks[static_cast<size_t>(v)], *sum = carried[static_cast<size_t>(r * vectors + v)];
       if (mask)
-        b.CreateMaskedStore(sum, place, align, mask);
+        b.CreateMaskedStore(sum, place_of(r, v), align, mask);
       else
-        b.CreateAlignedStore(sum, place, align);
+        b.CreateAlignedStore(sum, place_of(r, v), align);
     }
   b.CreateRetVoid();
   e.function_ = outer;
@@ -328,7 +336,7 @@ void GemmEmitter::emit_tiles(const std::string& symbol, const std::string& phase
         if (plan.b_contiguous)
           stream_rows(a, source, c, panel_here);
         else
-          stream_columns(a, source, c);
+          stream_columns(a, source, c, panel_here);
         if (!plan.in_c) epilogue(whole_tile(), [&](Value* i, Value* j) { return sum_of_tile(i, j); });
       });
       end = b.CreateSelect(one_row, first, end);

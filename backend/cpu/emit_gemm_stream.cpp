@@ -26,7 +26,7 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
     if (plan.b_contiguous)
       stream_rows(a, source, c, chunk_sums);
     else
-      stream_columns(a, source, c);
+      stream_columns(a, source, c, chunk_sums);
     if (!plan.in_c) epilogue(whole_tile(), [&](Value* i, Value* j) { return sum_of_tile(i, j); });
   });
   e.end_function();
@@ -34,7 +34,7 @@ void GemmEmitter::emit_stream(const std::string& symbol) {
 
 // A column beyond the last is the last. As many streams as a vector has lanes: of more, memory does not see where they
 // go, and registers do not hold two blocks.
-void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
+void GemmEmitter::stream_columns(Value* a, Value* source, Value* c, Value* scratch) {
   const auto count = static_cast<size_t>(plan.lanes);
   lanes(plan.lanes);
   repeat(number(0), columns, plan.lanes, [&](Value* j) {
@@ -53,42 +53,143 @@ void GemmEmitter::stream_columns(Value* a, Value* source, Value* c) {
       }
       return load_transposed(b, element, places, [](llvm::Instruction*) {}, mask);
     };
-    Value* total = e.loop(number(0), maximum(k, number(1)), kContractChunk, {nothing_before()},
-                          [&](Value* k0, const Values& before) {
-                            Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
-                            Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-plan.lanes)));
-                            auto blocks = [&](const Values& from, bool prefetch) {
-                              return e.loop(k0, whole, plan.lanes, from, [&](Value* kk, const Values& now) {
-                                Values factors;
-                                for (size_t r = 0; r < count; ++r)
-                                  factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
-                                const Values x = block_at(kk, nullptr, prefetch);
-                                Value* sum = now[0];
-                                for (size_t r = 0; r < count; ++r)
-                                  sum = add_product(factors[r], x[r], sum);
-                                return Values{sum};
-                              });
-                            };
-                            Values here{llvm::Constant::getNullValue(vector)};
-                            here = e.branch(is_short, [&] { return blocks(here, true); }, here);
-                            here = e.branch(b.CreateNot(is_short), [&] { return blocks(here, false); }, here);
-                            auto rest = [&] { // a block that ends before it is full
-                              const Values x = block_at(whole, e.tail_mask(b.CreateSub(end, whole)), false);
-                              std::function<Values(size_t, Value*)> from = [&](size_t r, Value* now) -> Values {
-                                Value* kk = b.CreateAdd(whole, number(static_cast<int64_t>(r)));
-                                Value* next = add_product(factor_of(a, kk), x[r], now);
-                                if (r + 2 >= count) return {next};
-                                return e.branch(b.CreateICmpSLT(b.CreateAdd(kk, number(1)), end),
-                                                [&] { return from(r + 1, next); }, {next});
-                              };
-                              return from(0, here[0]);
-                            };
-                            here = e.branch(b.CreateICmpSLT(whole, end), rest, here);
-                            return Values{add_chunk(before[0], here[0])};
-                          })[0];
+    Value* first = plan.a_contiguous ? chunks_by_lanes(b.CreateAdd(last, number(1))) : number(0);
+    Value* start = nothing_before();
+    if (plan.a_contiguous) {
+      Value* from = at(b_start_of_all, b.CreateAdd(source, multiply(j, b_col)));
+      start = long_columns(a, from, minimum(last, number(plan.lanes - 1)), first, scratch);
+    }
+    Value* pairs = b.CreateSub(k, b.CreateURem(b.CreateSub(k, first), number(2 * kContractChunk)));
+    start = e.loop(first, pairs, 2 * kContractChunk, {start}, [&](Value* k0, const Values& before) {
+      const Values begins{k0, b.CreateAdd(k0, number(kContractChunk))};
+      std::vector<Values> places(2);
+      for (size_t i = 0; i < 2; ++i)
+        for (Value* each : column)
+          places[i].push_back(at(each, begins[i]));
+      const Values two =
+          two_chains(places, [&](size_t i, Value* kk) { return factor_of(a, b.CreateAdd(begins[i], kk)); });
+      return Values{add_chunk(add_chunk(before[0], two[0]), two[1])};
+    })[0];
+    first = pairs;
+    // After those there may be no chunk left; of no chunk at all one is as good as empty.
+    Value* to = b.CreateSelect(b.CreateICmpSGT(k, number(0)), k, number(1));
+    Value* total = e.loop(first, to, kContractChunk, {start}, [&](Value* k0, const Values& before) {
+      Value* end = minimum(k, b.CreateAdd(k0, number(kContractChunk)));
+      Value* whole = b.CreateAdd(k0, b.CreateAnd(b.CreateSub(end, k0), number(-plan.lanes)));
+      auto blocks = [&](const Values& from, bool prefetch) {
+        return e.loop(k0, whole, plan.lanes, from, [&](Value* kk, const Values& now) {
+          Values factors;
+          for (size_t r = 0; r < count; ++r)
+            factors.push_back(factor_of(a, b.CreateAdd(kk, number(static_cast<int64_t>(r)))));
+          const Values x = block_at(kk, nullptr, prefetch);
+          Value* sum = now[0];
+          for (size_t r = 0; r < count; ++r)
+            sum = add_product(factors[r], x[r], sum);
+          return Values{sum};
+        });
+      };
+      Values here{llvm::Constant::getNullValue(vector)};
+      here = e.branch(is_short, [&] { return blocks(here, true); }, here);
+      here = e.branch(b.CreateNot(is_short), [&] { return blocks(here, false); }, here);
+      auto rest = [&] { // a block that ends before it is full
+        const Values x = block_at(whole, e.tail_mask(b.CreateSub(end, whole)), false);
+        std::function<Values(size_t, Value*)> from = [&](size_t r, Value* now) -> Values {
+          Value* kk = b.CreateAdd(whole, number(static_cast<int64_t>(r)));
+          Value* next = add_product(factor_of(a, kk), x[r], now);
+          if (r + 2 >= count) return {next};
+          return e.branch(b.CreateICmpSLT(b.CreateAdd(kk, number(1)), end), [&] { return from(r + 1, next); }, {next});
+        };
+        return from(0, here[0]);
+      };
+      here = e.branch(b.CreateICmpSLT(whole, end), rest, here);
+      return Values{add_chunk(before[0], here[0])};
+    })[0];
     b.CreateMaskedStore(total, at(c, j), align, e.tail_mask(b.CreateAdd(last, number(1))));
   });
   lanes(0);
+}
+
+Values GemmEmitter::two_chains(const std::vector<Values>& places, const FactorAt& factor) {
+  Value* zero = llvm::Constant::getNullValue(vector);
+  return e.loop(number(0), number(kContractChunk), plan.lanes, {zero, zero}, [&](Value* kk, const Values& before) {
+    Values sums = before;
+    for (size_t i = 0; i < places.size(); ++i) {
+      Values here;
+      for (Value* place : places[i])
+        here.push_back(at(place, kk));
+      for (size_t done = 0, q = 0; done < here.size(); ++q)
+        for (Value* x : load_transposed_part(b, element, here, q)) {
+          sums[i] = add_product(factor(i, b.CreateAdd(kk, number(static_cast<int64_t>(done)))), x, sums[i]);
+          ++done;
+        }
+    }
+    return sums;
+  });
+}
+
+Value* GemmEmitter::chunks_by_lanes(Value* columns) {
+  const int64_t beside = plan.lanes * 2 / chunks_at_once();
+  Value *all = b.CreateUDiv(k, number(kContractChunk)), *rest = b.CreateURem(all, number(chunks_at_once()));
+  // In vectors: two for so many columns, and one to pack A. Else each chunk is one.
+  Value* cost = b.CreateAdd(multiply(ceiling(columns, beside), number(2)), number(1));
+  Value* whole = b.CreateSelect(b.CreateICmpSLT(cost, number(chunks_at_once())), b.CreateSub(all, rest), number(0));
+  return multiply(b.CreateSelect(b.CreateICmpSLT(cost, rest), all, whole), number(kContractChunk));
+}
+
+Value* GemmEmitter::long_columns(Value* a, Value* column, Value* last, Value* end, Value* scratch) {
+  const int64_t group = chunks_at_once(), each = group / 2, beside = plan.lanes / each;
+  Value* chunk_sums = at(scratch, number(group * kContractChunk)); // [chunk][column]
+  auto group_of = [&](Value* k0, const Values& before) -> Values {
+    Value *here = b.CreateUDiv(b.CreateSub(end, k0), number(kContractChunk)), *final = b.CreateSub(here, number(1));
+    auto chunk_of = [&](Value* from, int64_t chunk) {
+      return at(from, b.CreateAdd(k0, multiply(minimum(number(chunk), final), number(kContractChunk))));
+    };
+    Values of_a;
+    for (int64_t lane = 0; lane < plan.lanes; ++lane)
+      of_a.push_back(chunk_of(a, lane % group));
+    std::vector<int> once;
+    for (int64_t chunk = 0; chunk < group; ++chunk)
+      once.push_back(static_cast<int>(chunk));
+    repeat(number(0), number(kContractChunk), plan.lanes, [&](Value* kk) {
+      Values places;
+      for (Value* place : of_a)
+        places.push_back(at(place, kk));
+      Value* to = at(scratch, multiply(kk, number(group)));
+      for (Value* x : load_transposed(b, element, places, [](llvm::Instruction*) {})) {
+        b.CreateAlignedStore(b.CreateShuffleVector(x, once), to, align);
+        to = at(to, number(group));
+      }
+    });
+    std::vector<int> again;
+    for (int64_t lane = 0; lane < plan.lanes; ++lane)
+      again.push_back(static_cast<int>(lane % each));
+    auto* part = llvm::FixedVectorType::get(element, static_cast<unsigned>(each));
+    repeat(number(0), b.CreateAdd(last, number(1)), beside, [&](Value* j) {
+      std::vector<Values> places(2);
+      for (int64_t i = 0; i < 2; ++i)
+        for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+          Value* which = minimum(b.CreateAdd(j, number(lane / each)), last);
+          places[static_cast<size_t>(i)].push_back(
+              chunk_of(at(column, multiply(which, b_col)), i * each + lane % each));
+        }
+      const Values sums = two_chains(places, [&](size_t i, Value* kk) {
+        Value* place = b.CreateAdd(multiply(kk, number(group)), number(static_cast<int64_t>(i) * each));
+        return b.CreateShuffleVector(b.CreateAlignedLoad(part, at(scratch, place), align), again);
+      });
+      for (int64_t chunk = 0; chunk < group; ++chunk) {
+        std::vector<int> of_chunk;
+        for (int64_t which = 0; which < beside; ++which)
+          of_chunk.push_back(static_cast<int>(which * each + chunk % each));
+        Value* place = at(chunk_sums, b.CreateAdd(j, number(chunk * plan.lanes)));
+        b.CreateAlignedStore(b.CreateShuffleVector(sums[static_cast<size_t>(chunk / each)], of_chunk), place, align);
+      }
+    });
+    return {e.loop(number(0), minimum(here, number(group)), 1, before, [&](Value* chunk, const Values& now) -> Values {
+      Value* sum = b.CreateAlignedLoad(vector, at(chunk_sums, multiply(chunk, number(plan.lanes))), align);
+      return {add_chunk(now[0], sum)};
+    })[0]};
+  };
+  return e.loop(number(0), end, group * kContractChunk, {nothing_before()}, group_of)[0];
 }
 
 void GemmEmitter::stream_rows(Value* a, Value* source, Value* c, Value* chunk_sums) {

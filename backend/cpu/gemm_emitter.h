@@ -166,8 +166,18 @@ private:
   }
 
   // B's columns lie one after the other: vectors of them run along k, side by side, so that memory is read in a few
-  // long streams.
-  void stream_columns(Value* a, Value* source, Value* c);
+  // long streams. scratch: of local memory, for few columns.
+  void stream_columns(Value* a, Value* source, Value* c, Value* scratch);
+  // The sums of two chunks of each lane, which are read from `places` on, blocks transposed in registers. Each is in
+  // parts of 16 bytes, so that registers hold them, and there are two, as a chain waits for itself.
+  using FactorAt = std::function<Value*(size_t chain, Value* kk)>;
+  Values two_chains(const std::vector<Values>& places, const FactorAt& factor);
+  // Few columns leave lanes over: each 16 bytes of a vector are then chunks of one column. So many are two vectors.
+  int64_t chunks_at_once() const { return 2 * 16 / size_of(plan.acc); }
+  // How many elements of the sum go that way, which are whole chunks.
+  Value* chunks_by_lanes(Value* columns);
+  // The sum of these, up to `end`, for the columns from `column` on, up to number `last`.
+  Value* long_columns(Value* a, Value* column, Value* last, Value* end, Value* scratch);
 
   // B's rows lie one after the other: several of them at a time are added to the sums of the tile's columns, which stay
   // in the nearest cache.

@@ -69,6 +69,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   using ReadA = GemmPlan::ReadA;
   plan.a = narrow ? ReadA::Packed : known(ACol, 1) ? ReadA::Rows : known(ARow, 1) ? ReadA::Columns : ReadA::Packed;
   const bool sums_one_axis = gemm.sum_axes <= 1;
+  plan.a_contiguous = sums_one_axis && known(ACol, 1);
   if (!gemm.a_sums_evenly || gemm.row_axes > 0) plan.a = ReadA::Packed;
   plan.tables = gemm.column_axes > 0 || !sums_one_axis;
   plan.scattered = gemm.row_axes > 0;
@@ -138,6 +139,8 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   }
   if (plan.streams) {
     plan.block_columns = number(plan.inner_columns);
+    if (!plan.b_contiguous) // short columns: a few vectors of them, as a tile costs something by itself
+      plan.block_columns = plan.block_columns * min(number(8), max(one, floor_div(number(4096), max(plan.k, one))));
     plan.column_blocks = column_blocks(0);
   }
   const SizeFormula chunks = ceil_div(plan.k, number(kContractChunk));
@@ -168,7 +171,7 @@ GemmPlan plan_gemm(const kir::Kernel& kernel, bool avx512) {
   plan.sums_row = min(plan.block_columns + number(plan.joined_columns), panels * number(plan.nr));
   plan.panel_bytes = number(!plan.streams       ? plan.nr * kContractChunk * bytes
                             : plan.b_contiguous ? plan.inner_columns * bytes
-                                                : 0);
+                                                : 2 * 16 * (kContractChunk + plan.lanes));
   plan.local_bytes = plan.a_bytes + plan.panel_bytes;
   if (plan.dots) return plan_dots(plan, sums_one_axis);
   const std::optional<int64_t> length = constant_of(plan.k);

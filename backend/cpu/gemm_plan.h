@@ -36,6 +36,7 @@ struct GemmPlan {
   // How A is read: where it lies, its rows contiguous (rows) or its columns (columns, packed if they are far apart); or
   // always packed.
   enum class ReadA { Rows, Columns, Packed } a;
+  bool a_contiguous;               // known strides: columns of A side by side
   bool b_contiguous, b_transposed; // known strides: columns side by side, or rows side by side
   // Columns of B are a number over several axes: phase 0 makes tables of where each column and row of B is (and each
   // column of A, if that is a number over several axes, too), and a tile packs its panels by them.

@@ -4,20 +4,24 @@ namespace tl::cpu {
 using kir::Instr;
 using llvm::Value;
 
-Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const Piece& piece) {
-  const size_t per_part = 128 / element->getScalarSizeInBits(), parts = lanes / per_part;
-  std::vector<int> low, high; // interleave within each part
-  for (size_t part = 0; part < lanes; part += per_part)
-    for (size_t i = 0; i < per_part / 2; ++i) {
-      for (size_t x : {part + i, lanes + part + i})
-        low.push_back(static_cast<int>(x));
-      for (size_t x : {part + per_part / 2 + i, lanes + part + per_part / 2 + i})
-        high.push_back(static_cast<int>(x));
-    }
-  // joined[q][i]: of row part * per_part + i, for each part, the 16 bytes number q. A row's are loaded
-  // together: rows that are a power of two apart share few places of the nearest cache.
-  std::vector<Values> joined(parts, Values(per_part, nullptr));
-  for (size_t row = 0; row < lanes; ++row) {
+namespace {
+
+// Rows of 16 bytes become columns: rows [0, per_part) are to be the first part of each, and so on.
+class Parts {
+public:
+  Parts(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes)
+      : b(b), lanes(lanes), per_part(128 / element->getScalarSizeInBits()) {
+    for (size_t part = 0; part < lanes; part += per_part)
+      for (size_t i = 0; i < per_part / 2; ++i) {
+        for (size_t x : {part + i, lanes + part + i})
+          low.push_back(static_cast<int>(x));
+        for (size_t x : {part + per_part / 2 + i, lanes + part + per_part / 2 + i})
+          high.push_back(static_cast<int>(x));
+      }
+  }
+
+  // Adds what row `row` has, 16 bytes, to the vector that holds it.
+  void join(Values& joined, size_t row, Value* piece) {
     const size_t part = row / per_part;
     std::vector<int> widen(lanes, llvm::PoisonMaskElem), merge(lanes);
     for (size_t lane = 0; lane < lanes; ++lane) {
@@ -25,13 +29,11 @@ Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const
       if (here) widen[lane] = static_cast<int>(lane % per_part);
       merge[lane] = static_cast<int>(here ? lanes + lane : lane);
     }
-    for (size_t q = 0; q < parts; ++q) {
-      Value *wide = b.CreateShuffleVector(piece(row, q), widen), *&into = joined[q][row % per_part];
-      into = into ? b.CreateShuffleVector(into, wide, merge) : wide;
-    }
+    Value *wide = b.CreateShuffleVector(piece, widen), *&into = joined[row % per_part];
+    into = into ? b.CreateShuffleVector(into, wide, merge) : wide;
   }
-  Values columns;
-  for (Values& group : joined) {
+
+  Values interleaved(Values group) {
     for (size_t stage = 1; stage < per_part; stage *= 2) {
       Values next;
       for (size_t i = 0; i < per_part / 2; ++i) {
@@ -40,9 +42,41 @@ Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const
       }
       group = std::move(next);
     }
-    columns.insert(columns.end(), group.begin(), group.end());
+    return group;
+  }
+
+  llvm::IRBuilder<>& b;
+  size_t lanes, per_part;
+  std::vector<int> low, high; // interleave within each part
+};
+
+} // namespace
+
+Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const Piece& piece) {
+  Parts parts(b, element, lanes);
+  // joined[q][i]: of row part * per_part + i, for each part, the 16 bytes number q. A row's are loaded
+  // together: rows that are a power of two apart share few places of the nearest cache.
+  std::vector<Values> joined(lanes / parts.per_part, Values(parts.per_part, nullptr));
+  for (size_t row = 0; row < lanes; ++row)
+    for (size_t q = 0; q < joined.size(); ++q)
+      parts.join(joined[q], row, piece(row, q));
+  Values columns;
+  for (const Values& group : joined) {
+    const Values here = parts.interleaved(group);
+    columns.insert(columns.end(), here.begin(), here.end());
   }
   return columns;
+}
+
+Values load_transposed_part(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows, size_t q) {
+  Parts parts(b, element, rows.size());
+  auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(parts.per_part));
+  Values joined(parts.per_part, nullptr);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Value* place = b.CreateConstInBoundsGEP1_64(element, rows[row], q * parts.per_part);
+    parts.join(joined, row, b.CreateAlignedLoad(type, place, llvm::Align(element->getScalarSizeInBits() / 8)));
+  }
+  return parts.interleaved(joined);
 }
 
 Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,

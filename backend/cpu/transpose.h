@@ -11,6 +11,9 @@ namespace tl::cpu {
 Values load_transposed(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows,
                        const std::function<void(llvm::Instruction*)>& note, llvm::Value* mask = nullptr);
 
+// Those of them that the 16 bytes number q of each row become, by themselves.
+Values load_transposed_part(llvm::IRBuilder<>& b, llvm::Type* element, const Values& rows, size_t q);
+
 // The same of rows whose 16 bytes number q are what piece(row, q) gives: a vector of as many elements of 4 or 8 bytes.
 using Piece = std::function<llvm::Value*(size_t row, size_t q)>;
 Values transposed(llvm::IRBuilder<>& b, llvm::Type* element, size_t lanes, const Piece& piece);

@@ -114,6 +114,8 @@ TEST_CASE("matrix products of all small and odd sizes have the bits of the order
             CAPTURE(c.k);
             CHECK(right<float>(kernel[target], c));
           }
+          c.m = 20, c.n = 5, c.k = 1100; // rows closer than a vector is wide, and sums before
+          CHECK(right<float>(kernel[target], c));
           // Beyond one tile in every direction, large enough to be packed.
           c.m = 135, c.n = 259, c.k = 521;
           CHECK(right<float>(kernel[target], c));
@@ -151,6 +153,32 @@ TEST_CASE("matrix products whose sizes are known to the compiler") {
     for (int target = 0; target < 2; ++target)
       CHECK(right<float>(kernel[target], c));
   }
+}
+
+TEST_CASE("one row times columns that lie along the sum, few and long ones") {
+  for (bool known : {false, true})
+    for (DType type : {DType::F32, DType::F64})
+      for (auto [n, k] : {std::array<int64_t, 2>{1, 4096},
+                          {2, 5000},
+                          {4, 8192},
+                          {6, 4095},
+                          {9, 2600},
+                          {16, 1024},
+                          {17, 4700},
+                          {20, 511},
+                          {33, 1536},
+                          {50, 30},
+                          {301, 7}}) {
+        if (known && n != 6 && n != 17 && n < 50) continue;
+        GemmCase c{.type = type, .b_transposed = true, .constant_sizes = known, .epilogue = int(n % 2)};
+        c.m = 1, c.n = n, c.k = k;
+        Both kernel(gemm_kernel(c));
+        CAPTURE(known);
+        CAPTURE(n);
+        CAPTURE(k);
+        for (int target = 0; target < 2; ++target)
+          CHECK((type == DType::F32 ? right<float>(kernel[target], c) : right<double>(kernel[target], c)));
+      }
 }
 
 TEST_CASE("matrix products of bf16 sum in f32 and round once") {
