@@ -70,6 +70,12 @@ Encoding encoding_of(const Json& params) {
   return Encoding::Utf16;
 }
 
+// Where it names formats, and Markdown is none of them, it shows plain text.
+bool shows_markdown(const Json& params, const char* formats) {
+  const Json names = params.value(Json::json_pointer(fmt::format("/capabilities/textDocument/{}", formats)), Json());
+  return !names.is_array() || names.empty() || std::find(names.begin(), names.end(), "markdown") != names.end();
+}
+
 std::vector<std::string> roots_of(const Json& params) {
   std::vector<std::string> roots;
   if (const auto folders = params.find("workspaceFolders"); folders != params.end() && folders->is_array())
@@ -229,6 +235,9 @@ private:
     if (is_initialized_) throw ResponseError(ErrorCode::InvalidRequest, "`initialize` may come once");
     workspace_.encoding = encoding_of(params);
     workspace_.roots = roots_of(params);
+    workspace_.markdown = {shows_markdown(params, "hover/contentFormat"),
+                           shows_markdown(params, "completion/completionItem/documentationFormat"),
+                           shows_markdown(params, "signatureHelp/signatureInformation/documentationFormat")};
     can_refresh_ = params.value("/capabilities/workspace/codeLens/refreshSupport"_json_pointer, false);
     is_initialized_ = true;
     // As when a program is run there: `load` reads files relative to the working directory.

@@ -1,12 +1,10 @@
 #include "lsp/workspace.h"
 #include "compiler/programs.h"
+#include "lsp/library_copy.h"
 #include "lsp/uri.h"
-#include "vm/io/io.h"
-#include <cerrno>
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace tl::lsp {
@@ -175,24 +173,16 @@ Json Workspace::range(Span span) const {
   return range(last_text_, span.begin, span.end);
 }
 
-// A file of the library where an editor can open it; without such a place, its name.
-static std::string library_copy(const std::string& name, std::string_view text) {
-  namespace fs = std::filesystem;
-  const std::string cache = compiler::RunFlags().cache_folder();
-  if (cache.empty()) return name;
-  const fs::path path = fs::path(cache) / "library" / (library_module(name) + ".tl");
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  try {
-    if (!fs::exists(path, error) || compiler::read_program(path.string()) != text)
-      write_file_atomically(path.string(), [&](int descriptor) {
-        if (::write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-          throw std::system_error(errno, std::generic_category());
-      });
-  } catch (const std::exception&) {
-    return name;
+Json markup(bool is_markdown, const std::string& text) {
+  if (is_markdown) return {{"kind", "markdown"}, {"value", text}};
+  std::string plain;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (!line.starts_with("```")) plain += (plain.empty() ? "" : "\n") + std::string(line);
+    begin = end + 1;
   }
-  return path.string();
+  return {{"kind", "plaintext"}, {"value", plain}};
 }
 
 Json Workspace::location(Span span) const {

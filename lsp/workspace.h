@@ -22,9 +22,18 @@ struct Document {
   Json published;                     // last, for this document
 };
 
+// Where the client shows Markdown, rather than plain text.
+struct Markdown {
+  bool in_hovers = true, in_items = true, in_signatures = true;
+};
+
+// Documentation as a client wants it: as Markdown, or that without the fences of code.
+Json markup(bool is_markdown, const std::string& text);
+
 class Workspace {
 public:
   Encoding encoding = Encoding::Utf16;
+  Markdown markdown;
   std::vector<std::string> roots; // folders
 
   void open(const Json& document);
