@@ -96,6 +96,14 @@ void add_types(Workspace& workspace, Analysis& analysis, uint32_t offset, Items&
     items.add(2, name, kKeywordItem);
 }
 
+// Is a type parameter's bound being written: `fn f<T: `, `struct P<A: any, B: `?
+bool is_bound(std::string_view before) {
+  const std::string_view line = before.substr(before.rfind('\n') + 1);
+  const size_t open = line.rfind('<');
+  return (line.starts_with("fn ") || line.starts_with("struct ") || line.starts_with("export fn ")) &&
+         open != line.npos && line.find_first_of(">(", open) == line.npos;
+}
+
 void add_files(const Document& document, std::string_view typed, bool is_import, Items& items) {
   const bool is_file = document.name.starts_with('/');
   const std::string base = is_import && is_file ? std::filesystem::path(document.name).parent_path().string() : "";
@@ -240,7 +248,10 @@ void complete_name(Workspace& workspace, Analysis& analysis, std::string_view be
   const bool is_result = previous == '>' && last > 0 && before[last - 1] == '-';
   if (around.call && (previous == '(' || previous == ','))
     add_arguments(workspace, analysis, before, *around.call, items);
-  if (previous == ':' || is_result)
+  if (previous == ':' && is_bound(before.substr(0, begin)))
+    for (const char* bound : {"any", "complex", "float", "int", "num"})
+      items.add(1, bound, kKeywordItem);
+  else if (previous == ':' || is_result)
     add_types(workspace, analysis, begin, items);
   else
     add_names(workspace, analysis, begin, items);
