@@ -44,9 +44,9 @@ void add_names(const Session& session, Found& found) {
   for (std::string_view name : kKeywords)
     found.consider(name);
   for (const std::string& name : session.names())
-    found.consider(name);
+    if (!is_inner(name)) found.consider(name);
   for (int i = 0; i < kBuiltinCount; ++i)
-    found.consider(kBuiltins[i].name);
+    if (!is_inner(kBuiltins[i].name)) found.consider(kBuiltins[i].name);
   for (int i = 0; i < kScalarOpCount; ++i)
     found.consider(kScalarOps[i].name);
 }
@@ -66,7 +66,7 @@ void add_members(const Session& session, std::string_view word, Found& found) {
   for (const DocumentedModule& module : documented_library())
     if (module.name == own)
       for (const Documented& function : module.functions)
-        found.consider(base + function.name.substr(own.size()));
+        if (!is_inner(function.name)) found.consider(base + function.name.substr(own.size()));
   for (const Documented& entry : session.declared())
     if (entry.name.starts_with(base + ".")) found.consider(entry.name);
   if (!found.texts.empty()) return;

@@ -120,6 +120,8 @@ std::vector<DocTopic> library_topics() {
       topics = prelude_topics(module);
     else
       topics.push_back({module.name, module.doc, true, module.functions});
+  for (DocTopic& topic : topics)
+    std::erase_if(topic.entries, [](const Documented& entry) { return is_inner(entry.name); });
   return topics;
 }
 

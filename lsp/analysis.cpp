@@ -4,6 +4,7 @@
 #include "compiler/library.h"
 #include "ir/lower/lower.h"
 #include "lang/stdlib.h"
+#include "lsp/library_copy.h"
 #include "parser/lint/lint.h"
 #include "parser/syntax/parse.h"
 #include <algorithm>
@@ -37,7 +38,7 @@ std::unique_ptr<Analysis> Analyzer::parse(const std::string& name, const std::st
   result->name = name;
   result->text = text;
   result->file = sources_.add(name, text);
-  result->tree = tl::parse(sources_, result->file, result->diagnostics);
+  result->tree = tl::parse(sources_, result->file, result->diagnostics, {.is_library = is_library_copy(name)});
   result->parses = !result->diagnostics.has_errors();
   return result;
 }

@@ -38,17 +38,19 @@ ItemKind kind_of(SymbolKind kind) {
 // Items in groups: those of the first are nearest.
 class Items {
 public:
+  explicit Items(bool is_markdown) : is_markdown_(is_markdown) {}
   void add(int group, const std::string& label, ItemKind kind, const std::string& detail = "",
            const std::string& doc = "") {
     if (!seen_.insert(label).second) return;
     Json item{{"label", label}, {"kind", kind}, {"sortText", fmt::format("{}{}", group, label)}};
     if (!detail.empty()) item["detail"] = detail;
-    if (!doc.empty()) item["documentation"] = {{"kind", "markdown"}, {"value", doc}};
+    if (!doc.empty()) item["documentation"] = markup(is_markdown_, doc);
     all.push_back(std::move(item));
   }
   Json all = Json::array();
 
 private:
+  bool is_markdown_;
   std::set<std::string> seen_;
 };
 
@@ -59,6 +61,7 @@ std::string detail_of(Workspace& workspace, Analysis& analysis, const Symbol& sy
 }
 
 void add_symbol(Workspace& workspace, Analysis& analysis, int group, const Symbol& symbol, Items& items) {
+  if (is_inner_symbol(workspace, symbol)) return;
   items.add(group, symbol.name, kind_of(symbol.kind), detail_of(workspace, analysis, symbol), symbol.doc);
 }
 
@@ -74,8 +77,11 @@ void add_names(Workspace& workspace, Analysis& analysis, uint32_t offset, Items&
     add_symbol(workspace, analysis, is_own ? (is_near ? 1 : 2) : 3, symbol, items);
   });
   add_elementwise(items);
+  for (int i = 0; i < kDTypeCount; ++i)
+    items.add(4, std::string(name_of(static_cast<DType>(i))), kKeywordItem, "a conversion");
   for (const std::string_view keyword : kKeywords)
     items.add(4, std::string(keyword), kKeywordItem);
+  items.add(4, "new", kKeywordItem);
 }
 
 void add_types(Workspace& workspace, Analysis& analysis, uint32_t offset, Items& items) {
@@ -88,6 +94,14 @@ void add_types(Workspace& workspace, Analysis& analysis, uint32_t offset, Items&
     items.add(2, std::string(name_of(static_cast<DType>(i))), kKeywordItem);
   for (const char* name : {"str", "List", "range", "fn"})
     items.add(2, name, kKeywordItem);
+}
+
+// Is a type parameter's bound being written: `fn f<T: `, `struct P<A: any, B: `?
+bool is_bound(std::string_view before) {
+  const std::string_view line = before.substr(before.rfind('\n') + 1);
+  const size_t open = line.rfind('<');
+  return (line.starts_with("fn ") || line.starts_with("struct ") || line.starts_with("export fn ")) &&
+         open != line.npos && line.find_first_of(">(", open) == line.npos;
 }
 
 void add_files(const Document& document, std::string_view typed, bool is_import, Items& items) {
@@ -106,15 +120,17 @@ void add_modules(Items& items) {
 
 // ---- behind a dot ----
 
+bool is_type_parameter(std::string_view text) { return text.size() == 1 && std::isupper(text[0]); }
+
 // May a function whose first parameter is written like this take such a value? What cannot be told may.
 bool may_take(const Type& type, std::string_view written) {
   if (written.empty()) return true;
   const std::string_view name = written.substr(0, written.find_first_of("[<("));
-  const bool is_element = dtype_from_name(name).has_value() || (name.size() == 1 && std::isupper(name[0]));
+  const bool is_element = dtype_from_name(name).has_value() || is_type_parameter(name);
   if (type.is_tensor()) return is_element;
   if (type.is_str()) return name == "str";
   if (type.is_list()) return name == "List";
-  if (type.is_struct()) return name.substr(name.rfind('.') + 1) == type.record->name || name == "T";
+  if (type.is_struct()) return name.substr(name.rfind('.') + 1) == type.record->name || is_type_parameter(written);
   return !is_element;
 }
 
@@ -158,6 +174,21 @@ const Type* type_before(const Analysis& analysis, uint32_t end) {
   return found ? &analysis.types.at(found) : nullptr;
 }
 
+// Of the variable that has this name there, where no expression says it: a name that is assigned to, or that stands in
+// what does not parse.
+const Type* type_of_name(Workspace& workspace, Analysis& analysis, uint32_t end) {
+  const std::string_view text = workspace.analyzer().sources().text(analysis.file).substr(0, end);
+  const size_t begin = word_begin(text, false);
+  if (begin == end || (begin > 0 && text[begin - 1] == '.')) return nullptr;
+  const Type* found = nullptr;
+  each_name_at(workspace, analysis, static_cast<uint32_t>(begin), [&](const Symbol& symbol) {
+    if (symbol.name != text.substr(begin)) return;
+    for (const typed::Variable& variable : analysis.program.variables)
+      if (variable.span == symbol.span && !found) found = &variable.type;
+  });
+  return found;
+}
+
 void add_members(Workspace& workspace, Analysis& analysis, uint32_t dot, Items& items) {
   uint32_t end = dot;
   const std::string_view text = workspace.analyzer().sources().text(analysis.file);
@@ -169,7 +200,11 @@ void add_members(Workspace& workspace, Analysis& analysis, uint32_t dot, Items& 
     if (const ast::File* file = file_of_module(analysis, *symbol))
       for (const Symbol& member : workspace.analyzer().outline(analysis, *file))
         if (member.owner < 0 && member.kind != SymbolKind::Module) add_symbol(workspace, analysis, 1, member, items);
-  } else if (const Type* type = type_before(analysis, end)) {
+    return;
+  }
+  const Type* type = type_before(analysis, end);
+  if (!type) type = type_of_name(workspace, analysis, end);
+  if (type) {
     add_fields(analysis, *type, items);
     add_methods(workspace, analysis, dot, *type, items);
   }
@@ -186,11 +221,22 @@ std::string_view callee_before(std::string_view text, size_t bracket) {
 void add_arguments(Workspace& workspace, Analysis& analysis, std::string_view before, size_t bracket, Items& items) {
   const std::string_view given = before.substr(bracket + 1), callee = callee_before(before, bracket);
   if (callee.empty()) return;
+  auto is_given = [&](const std::string& name) {
+    return given.find(name + " =") != std::string_view::npos || given.find(name + "=") != std::string_view::npos;
+  };
+  if (callee.ends_with(".with")) {
+    const auto end = static_cast<uint32_t>(bracket - std::string_view(".with").size());
+    const Type* type = type_before(analysis, end);
+    if (!type) type = type_of_name(workspace, analysis, end);
+    if (type && type->is_struct())
+      for (size_t i = 0; i < type->record->fields.size() && i < type->elements.size(); ++i)
+        if (const std::string& name = type->record->fields[i].name; !is_given(name))
+          items.add(0, name + " = ", kPropertyItem, to_string(analysis, type->elements[i]));
+    return;
+  }
   for (const Symbol& symbol : callees_of(workspace, analysis, static_cast<uint32_t>(bracket), callee).all)
     for (const Symbol& part : parts_of(workspace, analysis, symbol))
-      if (!workspace.analyzer().sources().text(part.whole).starts_with("..") &&
-          given.find(part.name + " =") == std::string_view::npos &&
-          given.find(part.name + "=") == std::string_view::npos)
+      if (!workspace.analyzer().sources().text(part.whole).starts_with("..") && !is_given(part.name))
         items.add(0, part.name + " = ", kPropertyItem, std::string(workspace.analyzer().sources().text(part.whole)),
                   part.doc);
 }
@@ -202,7 +248,10 @@ void complete_name(Workspace& workspace, Analysis& analysis, std::string_view be
   const bool is_result = previous == '>' && last > 0 && before[last - 1] == '-';
   if (around.call && (previous == '(' || previous == ','))
     add_arguments(workspace, analysis, before, *around.call, items);
-  if (previous == ':' || is_result)
+  if (previous == ':' && is_bound(before.substr(0, begin)))
+    for (const char* bound : {"any", "complex", "float", "int", "num"})
+      items.add(1, bound, kKeywordItem);
+  else if (previous == ':' || is_result)
     add_types(workspace, analysis, begin, items);
   else
     add_names(workspace, analysis, begin, items);
@@ -241,7 +290,7 @@ Json completion(Workspace& workspace, const Json& params) {
   const std::string_view before = std::string_view(text).substr(0, offset);
   const std::string_view after = std::string_view(text).substr(offset);
   const Around around = around_end(before);
-  Items items;
+  Items items(workspace.markdown.in_items);
   if (around.in_comment) return items.all;
   if (around.quote) {
     const std::string_view outside = before.substr(0, *around.quote);
@@ -255,12 +304,20 @@ Json completion(Workspace& workspace, const Json& params) {
   } else if (begin > 0 && before[begin - 1] == '.' && !before.substr(0, begin).ends_with("..")) {
     // A name stands there while the program is checked, or it would not parse.
     std::unique_ptr<Analysis> analysis =
-        workspace.analyse(document.name, fmt::format("{}{}{}{}", before, begin == offset ? "name" : "",
-                                                     closing_hole(before, after), after));
+        workspace.analyse(document.name, fmt::format("{}{}{}{}{}", before, begin == offset ? "name" : "",
+                                                     closing_hole(before, after), missing_block(before, after), after));
     add_members(workspace, *analysis, begin - 1, items);
     workspace.forget(std::move(analysis));
   } else if (begin == offset || !std::isdigit(static_cast<unsigned char>(before[begin]))) {
-    complete_name(workspace, workspace.analysis(document), before, begin, items);
+    const std::string_view block = missing_block(before, after);
+    if (block.empty()) {
+      complete_name(workspace, workspace.analysis(document), before, begin, items);
+    } else {
+      std::unique_ptr<Analysis> analysis = workspace.analyse(
+          document.name, fmt::format("{}{}{}{}", before, begin == offset ? "name" : "", block, after));
+      complete_name(workspace, *analysis, before, begin, items);
+      workspace.forget(std::move(analysis));
+    }
   }
   return items.all;
 }
@@ -286,7 +343,7 @@ Json signature_help(Workspace& workspace, const Json& params) {
       parameters.push_back(std::move(parameter));
     }
     Json signature{{"label", declaration_text(workspace, symbol)}, {"activeParameter", active}};
-    if (!symbol.doc.empty()) signature["documentation"] = {{"kind", "markdown"}, {"value", symbol.doc}};
+    if (!symbol.doc.empty()) signature["documentation"] = markup(workspace.markdown.in_signatures, symbol.doc);
     signature["parameters"] = std::move(parameters);
     signatures.push_back(std::move(signature));
   }

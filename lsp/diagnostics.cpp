@@ -1,5 +1,6 @@
 // What `tl check` reports, as the protocol has it.
 #include "lsp/features.h"
+#include "lsp/library_copy.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -56,8 +57,9 @@ Json json_of(Workspace& workspace, const Document& document, const Analysis& ana
 Json diagnostics_of(Workspace& workspace, Document& document) {
   Json all = Json::array();
   const Analysis& analysis = workspace.diagnosed(document);
-  for (const Diagnostic& diagnostic : analysis.diagnostics.sorted())
-    all.push_back(json_of(workspace, document, analysis, diagnostic));
+  if (!is_library_copy(document.name)) // it is checked as a program, which would declare all of it again
+    for (const Diagnostic& diagnostic : analysis.diagnostics.sorted())
+      all.push_back(json_of(workspace, document, analysis, diagnostic));
   Json params{{"uri", document.uri}, {"diagnostics", all}};
   if (document.version.is_number_integer()) params["version"] = document.version;
   return params;

@@ -110,7 +110,7 @@ Json hover(Workspace& workspace, const Json& params) {
       text = code(typed->type);
     }
   if (text.empty()) return nullptr;
-  return {{"contents", {{"kind", "markdown"}, {"value", text}}},
+  return {{"contents", markup(workspace.markdown.in_hovers, text)},
           {"range", workspace.range(document.text, span.begin, span.end)}};
 }
 

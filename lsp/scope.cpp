@@ -1,5 +1,5 @@
 #include "lsp/scope.h"
-#include "parser/doc/reference.h"
+#include "parser/doc/library.h"
 #include "parser/syntax/cursor.h"
 #include <algorithm>
 #include <map>
@@ -51,6 +51,13 @@ std::optional<Written> written_at(Workspace& workspace, Analysis& analysis, uint
   return result;
 }
 
+bool is_inner_symbol(const Workspace& workspace, const Symbol& symbol) {
+  const std::string& file = workspace.analyzer().sources().name(symbol.span.file);
+  if (symbol.owner >= 0 || !is_library_file(file)) return false;
+  const std::string module = library_module(file);
+  return is_inner(module == "prelude" ? symbol.name : module + "." + symbol.name);
+}
+
 const ast::File* file_of_module(const Analysis& analysis, const Symbol& module) {
   const auto* import = module.kind == SymbolKind::Module ? ast::as<ast::Import>(module.statement) : nullptr;
   const auto target = import ? analysis.imports.targets.find(import) : analysis.imports.targets.end();
@@ -94,9 +101,25 @@ std::vector<Symbol> parts_of(Workspace& workspace, Analysis& analysis, const Sym
   return parts;
 }
 
+// What is written over several lines, a parameter on each.
+static std::string as_one_line(const std::string& text) {
+  std::string line;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\n') {
+      line += text[at];
+      continue;
+    }
+    at = std::min(text.find_first_not_of(" \n", at), text.size()) - 1;
+    const char before = line.empty() ? '(' : line.back(), after = at + 1 < text.size() ? text[at + 1] : ')';
+    if (after == ')' && before == ',') line.pop_back();
+    if (before != '(' && before != '<' && before != '[' && after != ')') line += ' ';
+  }
+  return line;
+}
+
 std::string declaration_text(Workspace& workspace, const Symbol& symbol) {
   const std::string_view text = workspace.analyzer().sources().text(symbol.whole);
-  if (symbol.kind == SymbolKind::Function) return signature_text(text);
+  if (symbol.kind == SymbolKind::Function) return as_one_line(signature_text(text));
   return std::string(text.substr(0, text.find('\n')));
 }
 

@@ -23,6 +23,8 @@ struct Callees {
   bool is_method = false; // the first argument stands before the dot
 };
 Callees callees_of(Workspace& workspace, Analysis& analysis, uint32_t offset, std::string_view name);
+// Is it the library's, and what programs do without (parser/doc/library.h)?
+bool is_inner_symbol(const Workspace& workspace, const Symbol& symbol);
 // The parameters or fields of one, in the order of the declaration.
 std::vector<Symbol> parts_of(Workspace& workspace, Analysis& analysis, const Symbol& symbol);
 // The file that a module's name stands for; null: it is not there.

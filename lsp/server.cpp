@@ -70,6 +70,12 @@ Encoding encoding_of(const Json& params) {
   return Encoding::Utf16;
 }
 
+// Where it names formats, and Markdown is none of them, it shows plain text.
+bool shows_markdown(const Json& params, const char* formats) {
+  const Json names = params.value(Json::json_pointer(fmt::format("/capabilities/textDocument/{}", formats)), Json());
+  return !names.is_array() || names.empty() || std::find(names.begin(), names.end(), "markdown") != names.end();
+}
+
 std::vector<std::string> roots_of(const Json& params) {
   std::vector<std::string> roots;
   if (const auto folders = params.find("workspaceFolders"); folders != params.end() && folders->is_array())
@@ -131,7 +137,8 @@ private:
     const Json named = params.is_object() ? params.value("/textDocument/uri"_json_pointer, Json()) : Json();
     const auto it =
         named.is_string() ? workspace_.documents().find(named.get<std::string>()) : workspace_.documents().end();
-    if (it != workspace_.documents().end() && is_initialized_ && !has_shut_down_) publish(it->second);
+    if (it != workspace_.documents().end() && is_initialized_ && !has_shut_down_ && it->second.is_quick)
+      publish(it->second);
   }
 
   void look_deeper(Document& document) {
@@ -229,6 +236,9 @@ private:
     if (is_initialized_) throw ResponseError(ErrorCode::InvalidRequest, "`initialize` may come once");
     workspace_.encoding = encoding_of(params);
     workspace_.roots = roots_of(params);
+    workspace_.markdown = {shows_markdown(params, "hover/contentFormat"),
+                           shows_markdown(params, "completion/completionItem/documentationFormat"),
+                           shows_markdown(params, "signatureHelp/signatureInformation/documentationFormat")};
     can_refresh_ = params.value("/capabilities/workspace/codeLens/refreshSupport"_json_pointer, false);
     is_initialized_ = true;
     // As when a program is run there: `load` reads files relative to the working directory.

@@ -1,15 +1,15 @@
 #include "lsp/workspace.h"
 #include "compiler/programs.h"
+#include "lsp/library_copy.h"
 #include "lsp/uri.h"
-#include "vm/io/io.h"
-#include <cerrno>
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace tl::lsp {
+
+constexpr std::chrono::milliseconds kQuick{30}; // what a request may wait for what is wrong to be said first
 
 static Position position_of(const Json& json) {
   return {json.at("line").get<uint32_t>(), json.at("character").get<uint32_t>()};
@@ -119,7 +119,10 @@ const Analysis& Workspace::diagnosed(Document& document) {
   if (!document.analysis && document.known) {
     if (document.known->text == text) return *document.known;
     last_file_ = {}; // files change their ids
-    if (analyzer_.recheck(*document.known, text)) return *document.known;
+    const auto begin = std::chrono::steady_clock::now();
+    const bool is_known = analyzer_.recheck(*document.known, text);
+    document.is_quick = std::chrono::steady_clock::now() - begin < kQuick;
+    if (is_known) return *document.known;
   }
   if (!document.analysis) document.analysis = analyzer_.parse(document.name, text);
   return document.analysis->parses ? analysis(document) : *document.analysis;
@@ -175,24 +178,16 @@ Json Workspace::range(Span span) const {
   return range(last_text_, span.begin, span.end);
 }
 
-// A file of the library where an editor can open it; without such a place, its name.
-static std::string library_copy(const std::string& name, std::string_view text) {
-  namespace fs = std::filesystem;
-  const std::string cache = compiler::RunFlags().cache_folder();
-  if (cache.empty()) return name;
-  const fs::path path = fs::path(cache) / "library" / (library_module(name) + ".tl");
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  try {
-    if (!fs::exists(path, error) || compiler::read_program(path.string()) != text)
-      write_file_atomically(path.string(), [&](int descriptor) {
-        if (::write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-          throw std::system_error(errno, std::generic_category());
-      });
-  } catch (const std::exception&) {
-    return name;
+Json markup(bool is_markdown, const std::string& text) {
+  if (is_markdown) return {{"kind", "markdown"}, {"value", text}};
+  std::string plain;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (!line.starts_with("```")) plain += (plain.empty() ? "" : "\n") + std::string(line);
+    begin = end + 1;
   }
-  return path.string();
+  return {{"kind", "plaintext"}, {"value", plain}};
 }
 
 Json Workspace::location(Span span) const {

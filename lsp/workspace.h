@@ -17,14 +17,24 @@ struct Document {
   Text text;
   std::unique_ptr<Analysis> analysis; // null: the text has changed, or one that it imports
   std::unique_ptr<Analysis> known;    // of an earlier text, or brought to this one (Analyzer::recheck); or null
+  bool is_quick = true;               // the last time that it was brought to a text took little
   bool is_published = false;          // the client knows what these say
   bool is_looked_into = false;        // what only lowering says is in it
   Json published;                     // last, for this document
 };
 
+// Where the client shows Markdown, rather than plain text.
+struct Markdown {
+  bool in_hovers = true, in_items = true, in_signatures = true;
+};
+
+// Documentation as a client wants it: as Markdown, or that without the fences of code.
+Json markup(bool is_markdown, const std::string& text);
+
 class Workspace {
 public:
   Encoding encoding = Encoding::Utf16;
+  Markdown markdown;
   std::vector<std::string> roots; // folders
 
   void open(const Json& document);

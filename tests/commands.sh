@@ -35,6 +35,10 @@ print(data.train_test_split(key(0), [1, 2], 1.5))'
 check "documentation of a module's function" 0 "linalg.solve<T: float>\(a: T" -- "$tl" doc linalg.solve
 check "topics" 0 "random numbers  .*linalg  +[0-9]+  .*solve" -- sh -c "'$tl' doc | tr '\n' ' '"
 check "a module as a topic: a line for each function" 0 "^import plot .*  plot.hist  +[A-Z].*  plot.figure" -- sh -c "'$tl' doc plot | tr '\n' ' '"
+check "a topic without what its functions are made of" 1 "^$" -- sh -c "'$tl' doc linalg | grep det_"
+check "which has documentation of its own" 0 "Inner. det\(a\) with the derivative" -- "$tl" doc linalg.det_by_factors
+check "and is nothing that one means" 0 "did you mean .linalg.det." -- sh -c "'$tl' run -e 'import linalg
+print(linalg.det_by_factor([[1.0]]))' 2>&1 | tail -1"
 check "a topic of the prelude" 0 "^fourier transforms .*  fft  +The discrete Fourier transform along an axis" -- sh -c "'$tl' doc fourier | tr '\n' ' '"
 check "several topics" 0 "  normal .*  gamma" -- sh -c "'$tl' doc random | tr '\n' ' '"
 check "words: by name first" 0 "^  quantile " -- sh -c "'$tl' doc --search quantile | head -1"

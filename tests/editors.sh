@@ -58,6 +58,28 @@ else
   echo "SKIPPED: Vim (there is none with colours)"
 fi
 
+# ---- Emacs
+if command -v emacs >/dev/null && emacs -Q --batch --eval '(unless (version<= "29.1" emacs-version) (kill-emacs 1))' 2>/dev/null; then
+  cat >"$out/type.el" <<END
+(load "$PWD/editors/emacs/tl-mode.el")
+(find-file "$out/typed_in_emacs.tl")
+(insert "fn f(x) {\nlet s = \"(\" # {\nif x {\ng(\n1)\n}\n}\nf(2)\n")
+(indent-region (point-min) (point-max))
+(save-buffer)
+(font-lock-ensure)
+(defun face (text) (goto-char (point-min)) (search-forward text) (get-text-property (1- (point)) 'face))
+(comment-region (progn (goto-char (point-max)) (forward-line -1) (point)) (point-max))
+(princ (format "%s %s\n%s" major-mode (buffer-substring (point) (1- (point-max))) (mapcar #'face '("fn" "fn f" "let s" "\"(" "# {"))))
+END
+  check "Emacs knows, comments and colours" 0 \
+    'tl-mode # f\(2\)@\(font-lock-keyword-face font-lock-function-name-face font-lock-variable-name-face font-lock-string-face font-lock-comment-face\)' -- \
+    sh -c "emacs -Q --batch -l '$out/type.el' 2>/dev/null | tr '\n' '@'"
+  check "Emacs indents" 0 '^fn f\(x\) \{@  let s = "\(" # \{@  if x \{@    g\(@      1\)@  \}@\}@f\(2\)@$' -- \
+    sh -c "tr '\n' '@' <'$out/typed_in_emacs.tl'"
+else
+  echo "SKIPPED: Emacs (there is none of 29.1 or later)"
+fi
+
 # ---- tree-sitter
 packer=editors/tree-sitter/pack.py
 if ! command -v bison >/dev/null || ! command -v cc >/dev/null; then

@@ -1,6 +1,7 @@
 #include "parser/check/foreign_names.h"
 #include "abi/scalar_op.h"
 #include "lang/stdlib.h"
+#include "parser/doc/library.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -38,8 +39,10 @@ std::string module_with(std::string_view name) {
     return "prelude";
   for (bool prelude : {true, false}) // a function of the prelude first
     for (const EmbeddedFile& file : embedded_stdlib())
-      if (file.name.ends_with(".tl") && (file.name == "prelude.tl") == prelude && declares(file.text, name))
-        return file.name.substr(0, file.name.size() - 3);
+      if (file.name.ends_with(".tl") && (file.name == "prelude.tl") == prelude && declares(file.text, name)) {
+        const std::string module = file.name.substr(0, file.name.size() - 3);
+        if (!is_inner(prelude ? std::string(name) : fmt::format("{}.{}", module, name))) return module;
+      }
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "parser/check/program.h"
 #include "parser/check/statements.h"
 #include "parser/check/values.h"
+#include "parser/doc/library.h"
 #include "parser/syntax/names.h"
 #include <filesystem>
 #include <fmt/format.h>
@@ -142,7 +143,7 @@ const Entity* find_in(Context& cx, Scope* module, const ast::Ident& name, const 
   std::string best, begun, longer;
   size_t best_distance = 3;
   for (const auto& [candidate, entity] : module->names) {
-    if (entity.kind == Entity::Kind::Module) continue;
+    if (entity.kind == Entity::Kind::Module || is_inner(module->prefix + candidate)) continue;
     if (size_t distance = edit_distance(name.text, candidate); distance < best_distance && distance < candidate.size())
       best = candidate, best_distance = distance;
     if (candidate.size() > 2 && name.text.starts_with(candidate)) begun = candidate; // `inv` for `invert`

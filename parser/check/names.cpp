@@ -6,7 +6,7 @@
 #include "parser/check/functions.h"
 #include "parser/check/modules.h"
 #include "parser/check/session.h"
-#include "parser/doc/reference.h"
+#include "parser/doc/library.h"
 #include <fmt/format.h>
 
 namespace tl::checker {
@@ -209,11 +209,12 @@ std::string did_you_mean(const Context& cx, const std::string& name, bool callab
   Nearest nearest(name);
   for (const Scope* s = cx.names.scope; s; s = s->parent)
     for (const auto& [candidate, entity] : s->names)
-      if (!callable || entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Struct)
+      if ((!callable || entity.kind == Entity::Kind::Function || entity.kind == Entity::Kind::Struct) &&
+          (s != cx.names.prelude || !is_inner(candidate)))
         nearest.consider(candidate);
   if (callable)
     for (const auto& [candidate, value] : cx.names.builtins)
-      nearest.consider(candidate);
+      if (!is_inner(candidate)) nearest.consider(candidate);
   return nearest.best();
 }
 

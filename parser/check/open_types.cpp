@@ -71,9 +71,10 @@ Type OpenTypes::resolved(Type type) const {
 }
 
 void OpenTypes::settle(Type& type) {
-  type = resolved(type);
   if (type.open) {
-    variables_[type.open].fixed = type.dtype;
+    Variable& variable = variables_[root(type.open)];
+    if (!variable.fixed) variable.fixed = variable.standard();
+    type.dtype = *variable.fixed;
     type.open = 0;
   }
   for (Type& element : type.elements)

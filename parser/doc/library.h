@@ -2,6 +2,7 @@
 #pragma once
 #include "parser/doc/reference.h"
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tl {
@@ -13,5 +14,10 @@ struct DocumentedModule {
 
 // The prelude first, then the modules by name.
 std::vector<DocumentedModule> documented_library();
+
+// Is this ("add_leaves", "linalg.det_by_factors") what functions of the library are made of, and nothing that programs
+// are meant to call? Its comment begins with `## Inner. `. It can be called, and asked for by its name, but lists of
+// what there is, completion and suggestions do without.
+bool is_inner(std::string_view name);
 
 } // namespace tl

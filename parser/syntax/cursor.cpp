@@ -109,6 +109,27 @@ std::string_view closing_hole(std::string_view before, std::string_view after) {
   return rest.find('"') == rest.npos && !around.in_long_text ? "}\"" : "}";
 }
 
+std::string_view missing_block(std::string_view before, std::string_view after) {
+  std::string_view line = before.substr(before.rfind('\n') + 1); // all of it where there is no other
+  if (after.substr(0, after.find('\n')).find('{') != after.npos || around_end(before).hole) return "";
+  int depth = 0; // brackets that are open: in some, these words are a comprehension's
+  bool is_head = false;
+  for (size_t i = 0; i < line.size();) {
+    const char c = line[i];
+    if (c == '#' || c == '"') return "";
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == '{') is_head = false;
+    size_t end = i;
+    while (end < line.size() && is_word(line[end]))
+      ++end;
+    const std::string_view word = line.substr(i, end - i);
+    is_head = is_head || (depth <= 0 && (word == "if" || word == "for" || word == "while"));
+    i = std::max(end, i + 1);
+  }
+  return is_head && depth <= 0 ? " {}" : "";
+}
+
 bool follows_import(std::string_view before) {
   const size_t end = before.find_last_not_of(" \t");
   if (end == std::string_view::npos || end + 1 == before.size()) return false;

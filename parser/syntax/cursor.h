@@ -27,6 +27,9 @@ Around around_end(std::string_view text);
 // not.
 std::string_view closing_hole(std::string_view before, std::string_view after);
 
+// The block of an `if`, `for` or `while` whose head is being written on the line, and has none behind it yet: " {}".
+std::string_view missing_block(std::string_view before, std::string_view after);
+
 bool follows_import(std::string_view before); // the word `import` and a blank
 
 } // namespace tl

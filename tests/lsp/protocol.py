@@ -1,7 +1,9 @@
 """Messages as the protocol has them, and others: the server answers by the protocol's errors, and goes on."""
 import json
+import os
 import subprocess
 import tempfile
+import urllib.parse
 
 from client import Client, uri
 
@@ -302,6 +304,44 @@ def values_of_lines(tl):
         for arguments in ([uri(path)], [uri(path), "2"], [uri(path), 5], [uri("/not/open.tl"), "1"]):
             expect((arguments, code(client.call("workspace/executeCommand", {"command": "tl.value", "arguments": arguments}))), (arguments, INVALID_PARAMS))
         expect(client.end(), 0)
+
+
+@test
+def plain_text(tl):
+    text = "## Twice x.\nfn twice(x: f32) -> f32 = 2.0 * x\nlet y = twice(1.0)\n"
+    formats = {"hover": {"contentFormat": ["plaintext"]},
+               "completion": {"completionItem": {"documentationFormat": ["plaintext"]}},
+               "signatureHelp": {"signatureInformation": {"documentationFormat": ["plaintext"]}}}
+    for wanted, kind, begin in ((formats, "plaintext", "fn twice(x: f32) -> f32\nTwice x."), ({}, "markdown", "```tl\nfn twice")):
+        client = Client(tl, initialize=False)
+        client.request("initialize", processId=None, rootUri=None, capabilities={"textDocument": wanted})
+        client.notify("initialized")
+        client.open("/a.tl", text)
+        at = {"textDocument": {"uri": uri("/a.tl")}, "position": {"line": 2, "character": 9}}
+        hover = client.request("textDocument/hover", **at)["contents"]
+        expect((hover["kind"], hover["value"].startswith(begin)), (kind, True))
+        (item,) = [one for one in client.request("textDocument/completion", **at) if one["label"] == "twice"]
+        expect(item["documentation"], {"kind": kind, "value": "Twice x."})
+        at["position"]["character"] = 14
+        expect(client.request("textDocument/signatureHelp", **at)["signatures"][0]["documentation"], {"kind": kind, "value": "Twice x."})
+        expect(client.end(), 0)
+
+
+@test
+def a_file_of_the_library(tl):
+    client = Client(tl)
+    client.open("/a.tl", "import linalg\nprint(linalg.det([[1.0]]))\n")
+    for character, name in ((2, "prelude.tl"), (15, "linalg.tl")):
+        at = {"textDocument": {"uri": uri("/a.tl")}, "position": {"line": 1, "character": character}}
+        place = client.request("textDocument/definition", **at)
+        path = urllib.parse.unquote(place["uri"].removeprefix("file://"))
+        expect((os.path.basename(path), os.stat(path).st_mode & 0o222), (name, 0))
+        with open(path) as file:
+            client.open(path, file.read())
+        expect(client.published(path), [])
+    at = {"textDocument": {"uri": uri(path)}, "position": place["range"]["start"]}
+    assert "determinant" in client.request("textDocument/hover", **at)["contents"]["value"]
+    expect(client.end(), 0)
 
 
 @test
