@@ -17,15 +17,11 @@ static Position position_of(const Json& json) {
 
 void Workspace::open(const Json& json) {
   const auto uri = json.at("uri").get<std::string>();
-  Document document{uri,
-                    name_of_uri(uri),
-                    json.value("version", Json()),
-                    Text(json.at("text").get<std::string>()),
-                    {},
-                    {},
-                    false,
-                    false,
-                    {}};
+  Document document;
+  document.uri = uri;
+  document.name = name_of_uri(uri);
+  document.version = json.value("version", Json());
+  document.text = Text(json.at("text").get<std::string>());
   close(uri);
   forget_importers(document.name);
   documents_.emplace(uri, std::move(document));
