@@ -106,6 +106,13 @@ bool is_number(PyObject* object) { return PyFloat_Check(object) || PyLong_Check(
 Ref as_number(const Parameter* parameter, PyObject* object) {
   if (!parameter || parameter->kind != Parameter::Scalar || !parameter->dtype) return {};
   Ref number;
+  if (array_type(Py_TYPE(object)).way != ArrayType::None) { // a bool is an integer to older versions of NumPy
+    const Ref type(PyObject_GetAttr(object, names.dtype));
+    const Ref name(type ? PyObject_Str(type.get()) : nullptr);
+    const bool is_bool = name && PyUnicode_Tailmatch(name.get(), names.boolean, 0, PY_SSIZE_T_MAX, 1) == 1;
+    PyErr_Clear();
+    if (is_bool) return {};
+  }
   if (PyIndex_Check(object))
     number = Ref(PyNumber_Index(object));
   else if (!is_key(parameter->dtype) && (PyFloat_Check(object) || array_type(Py_TYPE(object)).is_float_scalar))

@@ -11,6 +11,7 @@ bool make_names() {
       {&names.dlpack, "__dlpack__"},
       {&names.max_version, "max_version"},
       {&names.dtype, "dtype"},
+      {&names.boolean, "bool"},
       {&names.name, "name"},
       {&names.requires_grad, "requires_grad"},
       {&names.is_neg, "is_neg"},
