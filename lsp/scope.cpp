@@ -101,25 +101,9 @@ std::vector<Symbol> parts_of(Workspace& workspace, Analysis& analysis, const Sym
   return parts;
 }
 
-// What is written over several lines, a parameter on each.
-static std::string as_one_line(const std::string& text) {
-  std::string line;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '\n') {
-      line += text[at];
-      continue;
-    }
-    at = std::min(text.find_first_not_of(" \n", at), text.size()) - 1;
-    const char before = line.empty() ? '(' : line.back(), after = at + 1 < text.size() ? text[at + 1] : ')';
-    if (after == ')' && before == ',') line.pop_back();
-    if (before != '(' && before != '<' && before != '[' && after != ')') line += ' ';
-  }
-  return line;
-}
-
 std::string declaration_text(Workspace& workspace, const Symbol& symbol) {
   const std::string_view text = workspace.analyzer().sources().text(symbol.whole);
-  if (symbol.kind == SymbolKind::Function) return as_one_line(signature_text(text));
+  if (symbol.kind == SymbolKind::Function) return on_one_line(signature_text(text));
   return std::string(text.substr(0, text.find('\n')));
 }
 

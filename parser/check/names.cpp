@@ -56,26 +56,6 @@ void report(Context& cx, Diagnostic d) {
   cx.function->reports.push_back(std::move(d));
 }
 
-// As `tl fmt` would write it in a line that is long enough.
-static std::string on_one_line(const std::string& text) {
-  std::string line;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\n') {
-      line += text[i];
-      continue;
-    }
-    const size_t next = text.find_first_not_of(" \n", i);
-    if (next == std::string::npos) break;
-    const bool closes = text[next] == ')' || text[next] == ']';
-    if (closes && line.ends_with(','))
-      line.pop_back();
-    else if (!closes && text[next] != '.' && !line.ends_with('(') && !line.ends_with('['))
-      line += ' ';
-    i = next - 1;
-  }
-  return line;
-}
-
 void error(Context& cx, std::string kind, Span span, std::string message, std::string hint, std::vector<Label> labels) {
   report(cx, {Severity::Error, std::move(kind), on_one_line(message), span, std::move(labels), on_one_line(hint)});
 }

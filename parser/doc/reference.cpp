@@ -113,6 +113,25 @@ std::string elementwise_signature(ScalarOp op) {
 
 } // namespace
 
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      line += text[i];
+      continue;
+    }
+    const size_t next = text.find_first_not_of(" \n", i);
+    if (next == std::string::npos) break;
+    const bool closes = text[next] == ')' || text[next] == ']';
+    if (closes && line.ends_with(','))
+      line.pop_back();
+    else if (!closes && text[next] != '.' && !line.ends_with('(') && !line.ends_with('['))
+      line += ' ';
+    i = next - 1;
+  }
+  return line;
+}
+
 std::string signature_text(std::string_view text) {
   take(text, "export ");
   take(text, "fn ");

@@ -23,6 +23,8 @@ struct Example {
 // A declaration without `fn` and the body: "norm<T: float>(x: T[..s], axis = none, keep = false)". What a built-in
 // function takes by name alone (behind a bare `..`) is not marked.
 std::string signature_text(std::string_view declaration);
+// As `tl fmt` would write it in a line that is long enough.
+std::string on_one_line(const std::string& text);
 
 struct Documented {
   std::string name;
