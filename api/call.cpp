@@ -35,7 +35,12 @@ HostTensor number_argument(const tl_argument& number, const ParamInfo& param) {
   if (!has_zero(param.dtype)) wanted(what);
   const Scalar given = is_real ? Scalar::of(number.as.real) : Scalar::of(number.as.integer);
   if (param.dtype == DType::Bool) return scalar_tensor(DType::Bool, Scalar::of<uint8_t>(number.as.integer != 0));
-  const Scalar value = convert_scalar(is_real ? DType::F64 : DType::I64, param.dtype, given);
+  const Scalar value = convert_scalar(is_real ? DType::F64 : DType::I64, part_of(param.dtype), given);
+  if (is_complex(param.dtype)) {
+    HostTensor parts = HostTensor::make(part_of(param.dtype), {2}); // zeros
+    parts.set(0, value);
+    return parts;
+  }
   if (is_int(param.dtype)) {
     const bool too_small = number.as.integer < 0 && is_unsigned(param.dtype);
     if (too_small || convert_scalar(param.dtype, DType::I64, value).as<int64_t>() != number.as.integer)
@@ -52,6 +57,17 @@ bool crosses_as(const Content& content, std::string record) {
     while (record.size() > content.info->record.size() && record.back() == '_')
       record.pop_back();
   return record == content.info->record;
+}
+
+// The parameter of a program as its caller sees it, where that differs: the parts of complex numbers are an axis of the
+// program's own.
+std::optional<ParamInfo> outside(const ParamInfo& param, const Given& given) {
+  const DType dtype = given.declared && given.declared->of ? *given.declared->of : given.dtype;
+  if (!is_complex(dtype) || !param.record.empty() || param.rank == 0) return std::nullopt;
+  ParamInfo changed = param;
+  changed.dtype = dtype;
+  if (--changed.rank == 0) changed.kind = ParamInfo::Kind::Scalar;
+  return changed;
 }
 
 const tl::driver::Tensor* as_tensor(const tl_tensor* tensor) {
@@ -189,7 +205,8 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!called->passes(i)) continue;
     const tl_argument& argument = arguments[i];
-    const ParamInfo& param = params.at(values.size());
+    const std::optional<ParamInfo> complex = outside(params.at(values.size()), own[i]);
+    const ParamInfo& param = complex ? *complex : params.at(values.size());
     auto wanted = [&](const std::string& what) {
       usage(kWrongType, fmt::format("{}: {} is wanted, and this is {}", param.name, param.type_text, what));
     };
@@ -203,8 +220,8 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
       if (!param.record.empty() || param.kind == ParamInfo::Kind::Str) wanted("a tensor (" + own[i].type + ")");
       if (own[i].dtype != param.dtype || own[i].rank != static_cast<int32_t>(param.rank)) wanted(own[i].type);
       if (argument.kind == TL_VALUE) {
-        HostTensor x = own[i].content->tensor();
-        x.dtype = param.dtype;
+        HostTensor x = std::get<HostTensor>(own[i].content->leaves.at(0));
+        if (param.dtype == DType::Key) x.dtype = DType::Key;
         x.mapped = true; // it is counted where it was made
         values.emplace_back(std::move(x));
         continue;

@@ -101,14 +101,14 @@ int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor) {
     const Content& content = checked(value, "value").get();
     if (content.kind() != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type());
     auto& place = checked(tensor, "place for the tensor");
-    place = reinterpret_cast<tl_managed_tensor*>(lend(std::get<HostTensor>(content.leaves.at(0))));
+    place = reinterpret_cast<tl_managed_tensor*>(lend(content.tensor()));
   });
 }
 int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits) {
   return guarded([&] {
     const Content& content = checked(value, "value").get();
     const auto* x = content.kind() == TL_TENSOR ? &std::get<HostTensor>(content.leaves.at(0)) : nullptr;
-    if (!x || !x->dims.empty()) usage(kWrongType, "the value is no scalar but " + content.type());
+    if (!x || !x->dims.empty()) usage(kWrongType, "the value is no scalar of 64 bits at most but " + content.type());
     const TensorType type = type_of(x->dtype);
     give_to(dtype, tl_dtype{type.code, type.bits, type.lanes});
     give_to(bits, x->get(0).bits);

@@ -108,7 +108,7 @@ TL_API int tl_session_struct(tl_session* session, const char* source, const char
 #ifndef TL_TENSOR_DEFINED
 #define TL_TENSOR_DEFINED
 typedef struct tl_dtype {
-  uint8_t code; /* 0 signed, 1 unsigned, 2 float, 4 bfloat, 6 bool */
+  uint8_t code; /* 0 signed, 1 unsigned, 2 float, 4 bfloat, 5 complex (the two parts side by side), 6 bool */
   uint8_t bits;
   uint16_t lanes; /* 1 */
 } tl_dtype;
@@ -157,7 +157,7 @@ TL_API int tl_value_type(tl_value* value, const char** type);
 TL_API int tl_value_take_tensor(tl_value* value, tl_managed_tensor** tensor);
 /* A tensor that shares the value's memory and keeps it: only to be read. */
 TL_API int tl_value_view_tensor(tl_value* value, tl_managed_tensor** tensor);
-/* The element type and bits of a tensor of rank 0. */
+/* The element type and bits of a tensor of rank 0, but of complex numbers. */
 TL_API int tl_value_scalar(tl_value* value, tl_dtype* dtype, uint64_t* bits);
 TL_API int tl_value_text(tl_value* value, const char** text); /* until the value is released */
 /* The elements of a tuple or list, the fields of a struct. */

@@ -31,6 +31,14 @@ tl_kind Content::kind() const {
   return TL_NOTHING;
 }
 
+HostTensor Content::outside(HostTensor leaf) const {
+  if (info && is_complex(info->dtype)) {
+    leaf.dtype = info->dtype;
+    leaf.dims.pop_back();
+  }
+  return leaf;
+}
+
 const std::string& Content::type() const {
   static const std::string nothing = "()";
   return info ? info->type : nothing;
@@ -83,11 +91,12 @@ void check_element(const Content& element, const char* whole) {
 
 Content content_of(const tl_argument& given) {
   Content content;
-  auto tensor = [&](HostTensor x) {
-    content.info = std::make_shared<ValueInfo>(tensor_info(x.dtype, x.dims.size()));
-    content.leaves.emplace_back(std::move(x));
+  auto tensor_like = [&](DType dtype, size_t rank, HostTensor leaf) {
+    content.info = std::make_shared<ValueInfo>(tensor_info(dtype, rank));
+    content.leaves.emplace_back(std::move(leaf));
     return content;
   };
+  auto tensor = [&](HostTensor x) { return tensor_like(x.dtype, x.dims.size(), std::move(x)); };
   switch (given.kind) {
   case TL_INT: return tensor(scalar_tensor(DType::I64, Scalar::of(given.as.integer)));
   case TL_FLOAT: return tensor(scalar_tensor(DType::F32, Scalar::of(static_cast<float>(given.as.real))));
@@ -114,7 +123,7 @@ Content content_of(const tl_argument& given) {
     param.type_text = "a tensor";
     param.dtype = *dtype;
     param.rank = static_cast<uint32_t>(std::max(0, x->rank));
-    return tensor(copy_of(tensor_argument(x, param)));
+    return tensor_like(*dtype, param.rank, copy_of(tensor_argument(x, param)));
   }
   default: usage(kWrongValue, fmt::format("there is no kind {} of arguments", given.kind));
   }
@@ -235,5 +244,5 @@ tl::HostTensor tl_value::take() {
   if (taken) usage(kWrongValue, "the tensor of this value was taken");
   if (content.kind() != TL_TENSOR) usage(kWrongType, "the value is no tensor but " + content.type());
   taken = true;
-  return std::move(std::get<tl::HostTensor>(content.leaves.at(0)));
+  return content.outside(std::move(std::get<tl::HostTensor>(content.leaves.at(0))));
 }

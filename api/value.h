@@ -21,7 +21,9 @@ struct Content {
 
   tl_kind kind() const;
   const std::string& type() const; // as a parameter of the program could have it
-  const HostTensor& tensor() const { return std::get<HostTensor>(leaves.at(0)); }
+  HostTensor tensor() const { return outside(std::get<HostTensor>(leaves.at(0))); }
+  // A tensor that is its leaf, as C has it: complex numbers are tensors of their parts inside, with an axis of 2 more.
+  HostTensor outside(HostTensor leaf) const;
 };
 
 std::string tensor_type(DType dtype, size_t rank); // "f32", "f32[_, _]"

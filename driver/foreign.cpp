@@ -22,6 +22,8 @@ TensorType type_of(DType type) {
   case DType::F16:
   case DType::F32:
   case DType::F64: return {kFloat, bits, 1};
+  case DType::C64:
+  case DType::C128: return {kComplex, bits, 1};
   default: return {kUint, bits, 1};
   }
 }
@@ -52,7 +54,7 @@ static void copy_dense(const std::byte* from, const Tensor& x, int axis, size_t 
     copy_dense(from + i * x.strides[axis] * static_cast<int64_t>(width), x, axis + 1, width, to);
 }
 
-HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
+static HostTensor tensor_of(const Tensor* x, const ParamInfo& param) {
   const TensorType wanted = type_of(param.dtype);
   if (!x) throw UsageError(fmt::format("{}: {} is wanted, and this is null", param.name, param.type_text));
   if (x->type.code != wanted.code || x->type.bits != wanted.bits || x->type.lanes != 1 ||
@@ -86,7 +88,8 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
       stride *= x->shape[k];
     }
   }
-  if (count == 0 || (dense && reinterpret_cast<uintptr_t>(data) % width == 0)) {
+  if (count == 0 ||
+      (dense && reinterpret_cast<uintptr_t>(data) % static_cast<size_t>(size_of(part_of(param.dtype))) == 0)) {
     result.bytes = std::shared_ptr<std::byte[]>(data, [](std::byte*) {}); // the caller's, as long as the call lasts
     result.mapped = true;                                                 // it takes no memory of ours
     if (!data) result = HostTensor::make(param.dtype, result.dims);
@@ -98,6 +101,15 @@ HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
     std::memcpy(to, data, static_cast<size_t>(result.byte_count()));
   else
     copy_dense(data, *x, 0, width, to);
+  return result;
+}
+
+HostTensor tensor_argument(const Tensor* x, const ParamInfo& param) {
+  HostTensor result = tensor_of(x, param);
+  if (is_complex(param.dtype)) {
+    result.dtype = part_of(param.dtype);
+    result.dims.push_back(2);
+  }
   return result;
 }
 

@@ -42,7 +42,8 @@ std::string name_of_type(TensorType type); // for messages
 
 // The tensor that `x` points at, for this parameter. It is read where it lies, which it must do as long as the result
 // is used, if its rows are dense and its address is aligned; then the result is `mapped`; else it is copied. Throws
-// UsageError: null, another element type or rank, impossible sizes, another device.
+// UsageError: null, another element type or rank, impossible sizes, another device. Complex numbers are a tensor of
+// their parts, with one axis more, of size 2.
 HostTensor tensor_argument(const Tensor* x, const ParamInfo& param);
 
 HostTensor copy_of(const HostTensor& x); // with memory of its own

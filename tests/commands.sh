@@ -376,6 +376,10 @@ check "no cache" 0 "no cache" -- env TL_CACHE_DIR="$out/cache" "$tl" run --no-ca
 # ---- a kernel that takes LLVM too long is compiled plainly; so are all where LLVM has no time
 check "no time for LLVM" 0 "compiled plainly +[1-9]" -- env TL_COMPILE_SECONDS=0 "$tl" run --no-cache --stats -e "$sizes"
 check "the result is the same" 0 "^210.0$" -- env TL_COMPILE_SECONDS=0 "$tl" run --no-cache -e "$sizes"
+# Long divisions go lane by lane: written out for each of 64 elements, they took LLVM half a minute.
+echo 'print(max([sum(i64(u8(i)) + k % bit_or(i64(i8(i)), 1) for k in 0..64) for i in 0..77]))' >"$out/divisions.tl"
+check "a short sum of long divisions is a loop" 0 "^([1-9]|[1-9][0-9])$" -- \
+  bash -c 'TL_CPU=x86-64-v3 "$1" dump --stage llvm "$2" | grep -c " sdiv "' _ "$tl" "$out/divisions.tl"
 check "time enough" 0 "^0$" -- bash -c '"$1" run --no-cache --stats -e "$2" 2>&1 | grep -c plainly; true' _ "$tl" "$sizes"
 echo "$sizes" >"$out/plain.tl"
 check "no time while building" 0 "^210.0$" -- bash -c 'TL_COMPILE_SECONDS=0 "$1" build --no-cache "$2/plain.tl" -o "$2/plain" && "$2/plain"' _ "$tl" "$out"

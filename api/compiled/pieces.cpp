@@ -93,20 +93,72 @@ Written written_of(const ValueInfo& info, const Argument*& leaf) {
   if (info.kind == ValueInfo::Kind::Str) return {"str", "\"\""};
   if (info.kind != ValueInfo::Kind::Tensor)
     usage(kWrongType, fmt::format("a {} cannot be bound for pieces, which do not see its type", info.type));
-  const auto& dims = std::get<HostTensor>(own).dims;
+  std::vector<int64_t> dims = std::get<HostTensor>(own).dims;
+  dims.resize(info.rank); // without the parts of complex numbers
   const std::string type(name_of(info.dtype));
-  const std::string element = info.dtype == DType::Bool  ? "false"
-                              : info.dtype == DType::Key ? "key(0)"
-                              : is_float(info.dtype)     ? "0.0"
-                                                         : "0";
+  const std::string element = info.dtype == DType::Bool       ? "false"
+                              : info.dtype == DType::Key      ? "key(0)"
+                              : is_float(part_of(info.dtype)) ? "0.0"
+                                                              : "0";
   if (dims.empty()) return {type, element};
   Written tensor{fmt::format("{}[{}]", type, fmt::join(dims, ", ")), fmt::format("zeros([{}])", fmt::join(dims, ", "))};
-  if (is_num(info.dtype)) return tensor;
+  if (is_num(part_of(info.dtype))) return tensor;
   std::string ranges;
   for (size_t k = 0; k < dims.size(); ++k)
     ranges += fmt::format("{}i{} in 0..{}", k ? ", " : "", k, dims[k]);
   tensor.value = fmt::format("[{} for {}]", element, ranges);
   return tensor;
+}
+
+// A session holds complex numbers as two tensors, the world outside as one, with the parts side by side.
+bool is_pair(const ValueInfo& info) { return info.kind == ValueInfo::Kind::Tensor && is_complex(info.dtype); }
+
+void leaves_of(const ValueInfo& info, std::vector<const ValueInfo*>& leaves) {
+  if (info.kind != ValueInfo::Kind::Struct && info.kind != ValueInfo::Kind::Tuple) return leaves.push_back(&info);
+  for (const ValueInfo& part : info.parts)
+    leaves_of(part, leaves);
+}
+
+std::vector<Argument> apart(const Content& content) {
+  std::vector<const ValueInfo*> infos;
+  leaves_of(*content.info, infos);
+  std::vector<Argument> all;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!is_pair(*infos[i])) {
+      all.push_back(content.leaves.at(i));
+      continue;
+    }
+    const auto& pairs = std::get<HostTensor>(content.leaves.at(i));
+    const std::vector<int64_t> dims(pairs.dims.begin(), pairs.dims.end() - 1);
+    for (int64_t part = 0; part < 2; ++part) {
+      HostTensor own = HostTensor::make(pairs.dtype, dims);
+      for (int64_t k = 0; k < own.count(); ++k)
+        own.set(k, pairs.get(2 * k + part));
+      all.emplace_back(std::move(own));
+    }
+  }
+  return all;
+}
+
+std::vector<Argument> together(const ValueInfo& info, const std::vector<Argument>& all) {
+  std::vector<const ValueInfo*> infos;
+  leaves_of(info, infos);
+  std::vector<Argument> leaves;
+  auto next = all.begin();
+  for (const ValueInfo* leaf : infos) {
+    if (!is_pair(*leaf)) {
+      leaves.push_back(*next++);
+      continue;
+    }
+    const HostTensor parts[] = {std::get<HostTensor>(*next++), std::get<HostTensor>(*next++)};
+    std::vector<int64_t> dims = parts[0].dims;
+    dims.push_back(2);
+    HostTensor pairs = HostTensor::make(parts[0].dtype, dims);
+    for (int64_t k = 0; k < pairs.count(); ++k)
+      pairs.set(k, parts[k % 2].get(k / 2));
+    leaves.emplace_back(std::move(pairs));
+  }
+  return leaves;
 }
 
 } // namespace
@@ -121,7 +173,7 @@ void CompiledSession::bind(const std::string& name, const tl_argument& value) {
   own.run(*environment(), fmt::format("let {}: {} = {}", name, some.type, some.value), "<value>");
   const auto bound = own.session.bound(name);
   if (!bound) usage(kWrongValue, fmt::format("'{}' is no name that a value can be bound to", name));
-  own.session.replace(bound->var, std::move(content.leaves));
+  own.session.replace(bound->var, apart(content));
 }
 
 Content CompiledSession::lookup(const std::string& name) {
@@ -129,7 +181,7 @@ Content CompiledSession::lookup(const std::string& name) {
   std::lock_guard lock(own.mutex);
   const auto bound = own.session.bound(name);
   if (!bound) usage(kWrongValue, fmt::format("'{}' is not bound to a value", name));
-  return {std::make_shared<const ValueInfo>(bound->value), own.session.leaves(bound->var)};
+  return {std::make_shared<const ValueInfo>(bound->value), together(bound->value, own.session.leaves(bound->var))};
 }
 
 std::vector<std::string> CompiledSession::bound_names() {

@@ -21,7 +21,8 @@ struct Processor {
 };
 
 std::vector<Processor> processors(const std::string& target) {
-  if (target != "baseline") return {{processor_of(target), ""}};
+  // The code for x86-64-v3 is the baseline's, and so is what a cache keeps of it.
+  if (target != "baseline") return {{processor_of(target), target == "x86-64-v3" ? "v3_" : ""}};
   constexpr const char* avx512 =
       "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe";
   // Not x86-64-v3 with these features: LLVM's selection then fails to end for masks that are split (codegen.cpp).

@@ -659,10 +659,10 @@ void Emitter::contract(const Instr& instr) {
   auto* known = llvm::dyn_cast<llvm::ConstantInt>(n);
   // A short one without a loop: then where its elements are is known but for the tile, and several chains run at once.
   constexpr int64_t kUnrolled = 64;
-  constexpr size_t kUnrolledInstructions = 600;
+  constexpr int64_t kUnrolledInstructions = 600;
   const int64_t length = known ? known->getSExtValue() : 0;
   if (lanes_.width > 0 && known && length <= kUnrolled &&
-      static_cast<size_t>(std::max<int64_t>(length, 0)) * instruction_count(body) <= kUnrolledInstructions) {
+      unrolled_instructions(body, length) <= kUnrolledInstructions) {
     result = zero;
     for (int64_t k = 0; k < length; ++k)
       result = step(b.getInt64(static_cast<uint64_t>(k)), result);

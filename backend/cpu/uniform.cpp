@@ -140,6 +140,16 @@ int instruction_count(const Block& block) {
   return count;
 }
 
+int64_t unrolled_instructions(const Block& block, int64_t times) {
+  constexpr int kLongDivision = 32; // of 64 bits: lane by lane, each with branches of LLVM's around it
+  int count = 0;
+  visit_instrs(block, [&](const Instr& instr) {
+    const bool divides = instr.op == KOp::FloorDivInt || instr.op == KOp::ModInt;
+    count += divides && size_of(instr.dtype) == 8 ? kLongDivision : 1;
+  });
+  return times * count;
+}
+
 bool has_effects_or_loops(const Block& block) {
   return any_instr(block, [](const Instr& instr) { return instr.op != KOp::If && !kir::is_pure(instr.op); });
 }
@@ -207,7 +217,7 @@ int64_t unrolled_extent(const Instr& reduce, const std::vector<const Instr*>& de
   const Instr* extent = definition[reduce.operands[0].index];
   if (!extent || extent->op != KOp::Const) return 0;
   int64_t n = extent->imm.as<int64_t>();
-  if (n < 1 || n > 4 * kSumLanes || n * instruction_count(reduce.blocks[0]) > 512) return 0;
+  if (n < 1 || n > 4 * kSumLanes || unrolled_instructions(reduce.blocks[0], n) > 512) return 0;
   return n;
 }
 

@@ -14,6 +14,9 @@ void mark_varying(const kir::Block& block, bool in_vector, std::vector<bool>& va
 // Instructions in the block, those of nested blocks included.
 int instruction_count(const kir::Block& block);
 
+// About how many instructions of the machine the block becomes when it is unrolled so many times.
+int64_t unrolled_instructions(const kir::Block& block, int64_t times);
+
 // Does the block hold, at any depth, something that a lane that is switched off must not do or that is worth branching
 // around: memory access, a loop, a check?
 bool has_effects_or_loops(const kir::Block& block);

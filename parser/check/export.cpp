@@ -1,6 +1,8 @@
 // `export fn` as the entry of a program: what a library calls. Tensors, scalars and texts cross as they are, a struct
 // as its parts, whatever they are, and a list as it is: outside these are handles.
 #include "parser/check/export.h"
+#include "parser/check/builtins/complex.h"
+#include "parser/check/builtins/devices.h"
 #include "parser/check/finalize.h"
 #include "parser/check/finish.h"
 #include "parser/check/function_calls.h"
@@ -25,7 +27,8 @@ constexpr const char* kMayCross = "scalars, text, tensors, structs and lists can
 // What of this type cannot cross, or nothing.
 static std::string why_not_exported(Context& cx, const Type& type, bool is_part) {
   if (type.is_str()) return "";
-  if (type.is_tensor() && is_complex(type.dtype)) return "a complex number";
+  const bool is_for_c = !cx.options.is_called && !cx.options.exported.empty();
+  if (type.is_tensor() && is_complex(type.dtype)) return is_for_c ? "a complex number" : "";
   if (type.is_tensor()) return type.dtype == DType::Device ? "a device" : "";
   if (type.is_struct() || (type.is_tuple() && (is_part || cx.options.is_called))) {
     if (type.is_struct() && type.elements.empty()) return fmt::format("a struct without fields (`{}`)", show(cx, type));
@@ -33,6 +36,7 @@ static std::string why_not_exported(Context& cx, const Type& type, bool is_part)
       if (std::string why = why_not_exported(cx, element, true); !why.empty()) return why;
     return "";
   }
+  if (type.is_list() && holds_complex(type)) return "a list of complex numbers";
   if (type.is_list() && !is_part) {
     if (type.elements.empty()) return "a list whose element type is unknown";
     return why_not_exported(cx, type.elements[0], true);
@@ -265,8 +269,14 @@ static void export_results(Context& cx, typed::Block& block) {
     info.dtype = type.dtype;
     info.rank = static_cast<uint32_t>(type.rank());
     info.leaf = of.record.empty() ? "" : path;
+    if (holds_complex(type)) {
+      std::vector<Arg> arguments(1);
+      arguments[0].span = span;
+      arguments[0].value = std::move(part);
+      part = prelude_call(cx, "complex_pairs", std::move(arguments), span);
+    }
     cx.program.interface.results.push_back(std::move(info));
-    delivered->type.elements.push_back(type);
+    delivered->type.elements.push_back(part->type);
     delivered->operands.push_back(std::move(part));
   };
   if (cx.options.is_called) cx.program.interface.value = value_info(cx, whole);

@@ -26,6 +26,7 @@ constexpr std::pair<std::string_view, std::string_view> kWrittenInLibrary[] = {
     {"read_table", "Texts"},          {"read_table", "Times"},
     {"read_table", "shown"},          {"print", "shown"},
     {"read_table", "shown_text"},     {"print", "shown_text"},
-    {"read_table", "shown_time"},     {"print", "shown_time"}};
+    {"read_table", "shown_time"},     {"print", "shown_time"},
+    {"export", "complex_of_pairs"},   {"export", "complex_pairs"}};
 
 } // namespace tl

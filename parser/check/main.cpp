@@ -1,6 +1,7 @@
 // The command line of a program: parameters of `main` that are lists and structs, and its results.
 #include "parser/check/main.h"
 #include "parser/check/builtins/complex.h"
+#include "parser/check/builtins/devices.h"
 #include "parser/check/builtins/files.h"
 #include "parser/check/expressions.h"
 #include "parser/check/leaves.h"
@@ -106,6 +107,16 @@ ExprPtr entry_leaves(Context& cx, const ast::Param& param, Type type, const std:
       node->type.elements[i] = node->operands.back()->type;
     }
     return node;
+  }
+  if (type.is_tensor() && is_complex(type.dtype)) { // outside, its parts are side by side
+    Type pairs = Type::tensor(part_of(type.dtype), type.shape);
+    pairs.shape.push_back(Size::of(size_atom(cx, AtomKind::Fresh, "parts", param.type->span)));
+    Arg argument;
+    argument.span = param.name.span;
+    argument.value = entry_leaves(cx, param, std::move(pairs), path, sizes);
+    std::vector<Arg> arguments;
+    arguments.push_back(std::move(argument));
+    return prelude_call(cx, "complex_of_pairs", std::move(arguments), param.name.span);
   }
   ParamInfo info;
   info.name = param.name.text;

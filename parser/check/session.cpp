@@ -5,6 +5,7 @@
 // given the variables and sizes that it uses. What it leaves behind goes with the next renewal (renewal.cpp).
 #include "parser/check/session.h"
 #include "abi/repr.h"
+#include "parser/check/builtins/complex.h"
 #include "parser/check/export.h"
 #include "parser/check/expressions.h"
 #include "parser/check/finish.h"
@@ -412,10 +413,10 @@ CheckSession::Renewal CheckSession::renew() {
 std::string CheckSession::shown_type() const { return context_->session.shown_type; }
 std::vector<std::string> CheckSession::names() const { return checker::visible_names(*context_); }
 
-// Has it a part that is two tensors when the program runs, so that what holds it cannot be told from its leaves?
-static bool has_complex(const Type& type) {
-  if (type.is_tensor()) return is_complex(type.dtype);
-  return std::any_of(type.elements.begin(), type.elements.end(), has_complex);
+// Has it lists of what is two tensors when the program runs?
+static bool lists_complex(const Type& type) {
+  if (type.is_list()) return checker::holds_complex(type);
+  return std::any_of(type.elements.begin(), type.elements.end(), lists_complex);
 }
 
 std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) const {
@@ -426,7 +427,7 @@ std::optional<CheckSession::Bound> CheckSession::bound(const std::string& name) 
   const Type type = cx.open.resolved(cx.program.variables[var.index].type);
   const bool is_value = type.is_tensor() || type.is_str() || type.is_struct() || type.is_list() ||
                         (type.is_tuple() && checker::can_cross(cx, type));
-  if (!is_value || has_complex(type)) return std::nullopt;
+  if (!is_value || lists_complex(type)) return std::nullopt;
   return Bound{var, checker::value_info(cx, type)};
 }
 

@@ -99,7 +99,9 @@ bool is_too_large(const Parameter* parameter, long long value) {
   return type.bits < 64 && (value >> (type.bits - 1)) != (value < 0 ? -1 : 0);
 }
 
-bool is_number(PyObject* object) { return PyFloat_Check(object) || PyLong_Check(object); } // bool too
+bool is_number(PyObject* object) { // bool too
+  return PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object);
+}
 
 // Where a scalar of a certain type is wanted, NumPy's floats are converted as Python's are, and so is whatever is an
 // integer to Python (also a seed): Python's number. Null, without an error, where it is none.
@@ -115,6 +117,8 @@ Ref as_number(const Parameter* parameter, PyObject* object) {
   }
   if (PyIndex_Check(object))
     number = Ref(PyNumber_Index(object));
+  else if (parameter->dtype->code == 5 && array_type(Py_TYPE(object)).is_complex_scalar)
+    number = Ref(PyObject_CallMethod(object, "__complex__", nullptr));
   else if (!is_key(parameter->dtype) && (PyFloat_Check(object) || array_type(Py_TYPE(object)).is_float_scalar))
     number = Ref(PyNumber_Float(object));
   PyErr_Clear(); // an array, as of a key's words
@@ -143,6 +147,10 @@ bool Arguments::convert(const Place& place, PyObject* object) {
     if (is_array(object)) note(Family::Own);
     return true;
   }
+  if (PyComplex_CheckExact(object)) {
+    const Dtype* wanted = place.parameter ? place.parameter->dtype : nullptr;
+    return numbers(place, object, wanted ? wanted : find_dtype("c64"));
+  }
   if (is_list(object)) return sequence(place, object);
   if (PyUnicode_Check(object)) return text(place, object);
   if (PyType_IsSubtype(type, struct_type)) {
@@ -155,7 +163,7 @@ bool Arguments::convert(const Place& place, PyObject* object) {
   }
   if (Ref number = as_number(place.parameter, object); number) {
     if (!PyFloat_Check(object)) note(array_type(type).family); // a numpy.float64 is a float
-    return PyFloat_Check(number.get()) ? real(place, number.get()) : integer(place, number.get());
+    return convert(place, number.get());
   }
   const ArrayType& array = array_type(type);
   if (array.way != ArrayType::None) {
@@ -173,11 +181,12 @@ bool Arguments::convert(const Place& place, PyObject* object) {
         place.slot.keep = std::move(detached);
         object = place.slot.keep.get();
       }
-      // The imaginary part of a conjugate is a view that is to be negated, which its DLPack does not say.
-      Ref negative(PyObject_CallMethodObjArgs(object, names.is_neg, nullptr));
-      if (!negative) return false;
-      if (negative.get() == Py_True) {
-        Ref resolved(PyObject_CallMethod(object, "resolve_neg", nullptr));
+      // A conjugate, and its imaginary part, are views that DLPack does not say what is to be done to.
+      for (const auto& [is_lazy, resolve] : {std::pair{names.is_neg, "resolve_neg"}, {names.is_conj, "resolve_conj"}}) {
+        Ref lazy(PyObject_CallMethodObjArgs(object, is_lazy, nullptr));
+        if (!lazy) return false;
+        if (lazy.get() != Py_True) continue;
+        Ref resolved(PyObject_CallMethod(object, resolve, nullptr));
         if (!resolved) return false;
         place.slot.keep = std::move(resolved);
         object = place.slot.keep.get();
@@ -369,13 +378,14 @@ bool Arguments::buffer(const Place& place, PyObject* object) {
 
 namespace {
 
-enum class Leaf { None, Bool, Int, Float, Array, Struct, Text, Other };
+enum class Leaf { None, Bool, Int, Float, Complex, Array, Struct, Text, Other };
 
 // What the lists hold: the strongest of their numbers, or the first that is no number.
 Leaf leaf_of(PyObject* object, int depth = 0) {
   if (PyBool_Check(object)) return Leaf::Bool;
   if (PyLong_Check(object)) return Leaf::Int;
   if (Py_TYPE(object) == &PyFloat_Type) return Leaf::Float;
+  if (PyComplex_CheckExact(object)) return Leaf::Complex;
   if (PyUnicode_Check(object)) return Leaf::Text;
   if (PyType_IsSubtype(Py_TYPE(object), struct_type)) return Leaf::Struct;
   if (!is_list(object)) return array_type(Py_TYPE(object)).way != ArrayType::None ? Leaf::Array : Leaf::Other;
@@ -384,7 +394,7 @@ Leaf leaf_of(PyObject* object, int depth = 0) {
   for (Py_ssize_t i = 0, n = length(object); i < n; ++i) {
     PyObject* one = item(object, i);
     const Leaf leaf = one ? leaf_of(one, depth + 1) : Leaf::Other;
-    if (leaf > Leaf::Float) return leaf;
+    if (leaf > Leaf::Complex) return leaf;
     if (leaf > strongest) strongest = leaf;
   }
   return strongest;
@@ -441,7 +451,8 @@ bool Arguments::sequence(const Place& place, PyObject* object) {
   }
   if (leaf == Leaf::Text || leaf == Leaf::Struct) return refuse_type(parameter, object);
   const Dtype* dtype = parameter ? parameter->dtype : nullptr;
-  if (!dtype) dtype = find_dtype(leaf == Leaf::Bool ? "bool" : leaf == Leaf::Int ? "i64" : "f32");
+  if (!dtype)
+    dtype = find_dtype(leaf == Leaf::Bool ? "bool" : leaf == Leaf::Int ? "i64" : leaf == Leaf::Complex ? "c64" : "f32");
   return numbers(place, object, dtype);
 }
 

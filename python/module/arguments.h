@@ -93,6 +93,7 @@ struct ArrayType {
   enum Way { None, Interface, Exchange, Dlpack } way;
   const DlExchange* exchange;   // to be used if not null, also for results
   bool is_float_scalar = false; // of NumPy
+  bool is_complex_scalar = false;
 };
 const ArrayType& array_type(PyTypeObject* type);
 const DlExchange* torch_exchange(); // of torch.Tensor, or null

@@ -50,7 +50,12 @@ ArrayType classify(PyTypeObject* type) {
   if (is_a(type, "numpy.ma", "MaskedArray"))
     return {type, Family::Numpy, ArrayType::None, nullptr}; // refused, as its mask would be lost
   if (is_a(type, "numpy", "ndarray") || is_a(type, "numpy", "generic"))
-    return {type, Family::Numpy, ArrayType::Interface, nullptr, is_a(type, "numpy", "floating")};
+    return {type,
+            Family::Numpy,
+            ArrayType::Interface,
+            nullptr,
+            is_a(type, "numpy", "floating"),
+            is_a(type, "numpy", "complexfloating")};
   const DlExchange* exchange = find_exchange(object);
   const Family family = is_a(type, "torch", "Tensor") ? Family::Torch : is_of_jax(object) ? Family::Jax : Family::Numpy;
   if (exchange) return {type, family, ArrayType::Exchange, exchange};

@@ -1,4 +1,5 @@
 #include "dtype.h"
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -111,6 +112,14 @@ PyObject* element(const Dtype& dtype, const void* at) {
   case 2 << 8 | 16: return PyFloat_FromDouble(from_half(read<uint16_t>(at)));
   case 2 << 8 | 32: return PyFloat_FromDouble(read<float>(at));
   case 2 << 8 | 64: return PyFloat_FromDouble(read<double>(at));
+  case 5 << 8 | 64: {
+    const auto parts = read<std::array<float, 2>>(at);
+    return PyComplex_FromDoubles(parts[0], parts[1]);
+  }
+  case 5 << 8 | 128: {
+    const auto parts = read<std::array<double, 2>>(at);
+    return PyComplex_FromDoubles(parts[0], parts[1]);
+  }
   default: { // bf16: the upper half of an f32
     const uint32_t bits = static_cast<uint32_t>(read<uint16_t>(at)) << 16;
     return PyFloat_FromDouble(read<float>(&bits));
@@ -128,6 +137,12 @@ bool set_element(const Dtype& dtype, void* at, PyObject* number) {
     }
     const int truth = PyObject_IsTrue(number);
     return truth >= 0 && write<uint8_t>(at, truth != 0);
+  }
+  if (dtype.code == 5) {
+    const double re = PyComplex_RealAsDouble(number), im = PyComplex_ImagAsDouble(number);
+    if (PyErr_Occurred()) return false;
+    if (dtype.bits == 128) return write<std::array<double, 2>>(at, {re, im});
+    return write<std::array<float, 2>>(at, {static_cast<float>(re), static_cast<float>(im)});
   }
   const double value = PyFloat_AsDouble(number);
   if (value == -1 && PyErr_Occurred()) return false;

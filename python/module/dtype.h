@@ -15,11 +15,12 @@ struct Dtype {
   char letter; // of __array_struct__
 };
 inline constexpr Dtype kDtypes[] = {
-    {"bool", "bool_", 6, 8, 'b'},   {"u8", "uint8", 1, 8, 'u'},    {"u16", "uint16", 1, 16, 'u'},
-    {"u32", "uint32", 1, 32, 'u'},  {"u64", "uint64", 1, 64, 'u'}, {"i8", "int8", 0, 8, 'i'},
-    {"i16", "int16", 0, 16, 'i'},   {"i32", "int32", 0, 32, 'i'},  {"i64", "int64", 0, 64, 'i'},
-    {"f16", "float16", 2, 16, 'f'}, {"bf16", nullptr, 4, 16, 'u'}, {"f32", "float32", 2, 32, 'f'},
-    {"f64", "float64", 2, 64, 'f'}, {"key", "uint64", 1, 64, 'u'}, // elsewhere a key is a u64, which is found before
+    {"bool", "bool_", 6, 8, 'b'},   {"u8", "uint8", 1, 8, 'u'},       {"u16", "uint16", 1, 16, 'u'},
+    {"u32", "uint32", 1, 32, 'u'},  {"u64", "uint64", 1, 64, 'u'},    {"i8", "int8", 0, 8, 'i'},
+    {"i16", "int16", 0, 16, 'i'},   {"i32", "int32", 0, 32, 'i'},     {"i64", "int64", 0, 64, 'i'},
+    {"f16", "float16", 2, 16, 'f'}, {"bf16", nullptr, 4, 16, 'u'},    {"f32", "float32", 2, 32, 'f'},
+    {"f64", "float64", 2, 64, 'f'}, {"c64", "complex64", 5, 64, 'c'}, {"c128", "complex128", 5, 128, 'c'},
+    {"key", "uint64", 1, 64, 'u'}, // elsewhere a key is a u64, which is found before
 };
 inline bool is_key(const Dtype* dtype) { return dtype == std::end(kDtypes) - 1; }
 inline bool is_key(std::string_view type) {

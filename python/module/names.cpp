@@ -15,6 +15,7 @@ bool make_names() {
       {&names.name, "name"},
       {&names.requires_grad, "requires_grad"},
       {&names.is_neg, "is_neg"},
+      {&names.is_conj, "is_conj"},
       {&names.view, "view"},
       {&names.write, "write"},
   };

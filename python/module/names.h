@@ -6,7 +6,8 @@ namespace tl::python {
 
 // Interned, and never freed.
 struct Names {
-  PyObject *array_struct, *dlpack, *max_version, *dtype, *name, *requires_grad, *is_neg, *view, *write, *boolean;
+  PyObject *array_struct, *dlpack, *max_version, *dtype, *name, *requires_grad, *is_neg, *is_conj, *view, *write,
+      *boolean;
   PyObject* max_version_tuple; // (1, 1)
 };
 extern Names names;

@@ -183,6 +183,35 @@ int to_bool(PyObject* self) {
   return number ? PyObject_IsTrue(number.get()) : -1;
 }
 
+// ---- what arrays can do: NumPy does it, and gives arrays
+
+Ref as_array(PyObject* object) {
+  return Py_TYPE(object) == tensor_type ? Ref(array(as_tensor(object))) : Ref::to(object);
+}
+
+template <PyObject* (*operation)(PyObject*)> PyObject* by_numpy(PyObject* self) {
+  const Ref x = as_array(self);
+  return x ? operation(x.get()) : nullptr;
+}
+template <PyObject* (*operation)(PyObject*, PyObject*)> PyObject* by_numpy(PyObject* a, PyObject* b) {
+  const Ref x = as_array(a);
+  const Ref y = x ? as_array(b) : Ref();
+  return y ? operation(x.get(), y.get()) : nullptr;
+}
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  const Ref x = as_array(a);
+  const Ref y = x ? as_array(b) : Ref();
+  return y ? PyNumber_Power(x.get(), y.get(), modulus) : nullptr;
+}
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  const Ref x = as_array(a);
+  const Ref y = x ? as_array(b) : Ref();
+  return y ? PyObject_RichCompare(x.get(), y.get(), how) : nullptr;
+}
+Py_hash_t identity_hash(PyObject* self) { // as PyTorch's; comparing gives an array
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4);
+}
+
 } // namespace
 
 PyObject* make_tensor(Session* session, tl_value* value, Arguments* keep, bool is_key) {
@@ -223,12 +252,38 @@ bool make_tensor_type(PyObject* module) {
   };
   static const char doc[] =
       "An array of tl. A call of a function with tensors gives one at once, and computes it meanwhile;\n"
-      "to look at it waits. tl.tensor(x) makes one. Its elements cannot be changed.";
-  PyType_Slot slots[] = {
-      {Py_tp_new, slot(refuse_new)}, {Py_tp_dealloc, slot(dealloc)}, {Py_tp_doc, const_cast<char*>(doc)},
-      {Py_tp_methods, methods},      {Py_tp_getset, fields},         {Py_tp_repr, slot(repr)},
-      {Py_sq_length, slot(len)},     {Py_nb_float, slot(to_float)},  {Py_nb_int, slot(to_int)},
-      {Py_nb_index, slot(to_index)}, {Py_nb_bool, slot(to_bool)},    {}};
+      "to look at it waits. tl.tensor(x) makes one. Its elements cannot be changed; operators and subscripts give\n"
+      "arrays of NumPy.";
+  PyType_Slot slots[] = {{Py_tp_new, slot(refuse_new)},
+                         {Py_tp_dealloc, slot(dealloc)},
+                         {Py_tp_doc, const_cast<char*>(doc)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, fields},
+                         {Py_tp_repr, slot(repr)},
+                         {Py_sq_length, slot(len)},
+                         {Py_nb_float, slot(to_float)},
+                         {Py_nb_int, slot(to_int)},
+                         {Py_nb_index, slot(to_index)},
+                         {Py_nb_bool, slot(to_bool)},
+                         {Py_mp_subscript, slot(by_numpy<PyObject_GetItem>)},
+                         {Py_tp_iter, slot(by_numpy<PyObject_GetIter>)},
+                         {Py_tp_richcompare, slot(compare)},
+                         {Py_tp_hash, slot(identity_hash)},
+                         {Py_nb_add, slot(by_numpy<PyNumber_Add>)},
+                         {Py_nb_subtract, slot(by_numpy<PyNumber_Subtract>)},
+                         {Py_nb_multiply, slot(by_numpy<PyNumber_Multiply>)},
+                         {Py_nb_true_divide, slot(by_numpy<PyNumber_TrueDivide>)},
+                         {Py_nb_floor_divide, slot(by_numpy<PyNumber_FloorDivide>)},
+                         {Py_nb_remainder, slot(by_numpy<PyNumber_Remainder>)},
+                         {Py_nb_matrix_multiply, slot(by_numpy<PyNumber_MatrixMultiply>)},
+                         {Py_nb_power, slot(power)},
+                         {Py_nb_negative, slot(by_numpy<PyNumber_Negative>)},
+                         {Py_nb_absolute, slot(by_numpy<PyNumber_Absolute>)},
+                         {Py_nb_invert, slot(by_numpy<PyNumber_Invert>)},
+                         {Py_nb_and, slot(by_numpy<PyNumber_And>)},
+                         {Py_nb_or, slot(by_numpy<PyNumber_Or>)},
+                         {Py_nb_xor, slot(by_numpy<PyNumber_Xor>)},
+                         {}};
   PyType_Spec spec = {"tl.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type) return false;

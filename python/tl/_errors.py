@@ -62,10 +62,11 @@ def make_error(status, kind, message, hint, file, line, column, text):
     return error
 
 
-_NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool"}
+_NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "bool": "bool", "c64": "complex64",
+          "c128": "complex128"}
 _NUMPY.update(("%s%d" % (letter, bits), "%s%d" % (word, bits))
               for letter, word in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64))
-_TENSOR = r"(bool|u8|u16|u32|u64|i8|i16|i32|i64|f16|bf16|f32|f64)(?:\[[^\]]*\])?"
+_TENSOR = r"(bool|u8|u16|u32|u64|i8|i16|i32|i64|f16|bf16|f32|f64|c64|c128)(?:\[[^\]]*\])?"
 _OTHER_TYPE = re.compile(r".*: (?:List<)?%s>? is wanted, and this is (?:List<)?%s>?$" % (_TENSOR, _TENSOR))
 
 

@@ -5,8 +5,8 @@ import re
 
 from . import _tl
 
-ELEMENT_TYPES = ("bool", "u8", "i8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64")
-FLOATS = ("f16", "bf16", "f32", "f64")
+ELEMENT_TYPES = ("bool", "u8", "i8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "c64", "c128")
+DIFFERENTIABLE = ("f16", "bf16", "f32", "f64", "c64", "c128")
 
 
 class Parameter:
@@ -99,7 +99,7 @@ class Tensor:
         if not match or match[1] not in ELEMENT_TYPES:
             raise _not_tensors(text)
         self.element = match[1]
-        self.is_float = self.element in FLOATS
+        self.is_differentiable = self.element in DIFFERENTIABLE
         self.sizes = [_parse(size) for size in split(match[2] or "")]
 
     def shape(self, shapes, least=min, greatest=max):

@@ -5,7 +5,8 @@ import keyword
 
 from ._errors import make_error  # noqa: F401
 
-TL_NAMES = {"bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+TL_NAMES = {"bool": "bool", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
+            "complex64": "c64", "complex128": "c128"}
 TL_NAMES.update(("%s%d" % (word, bits), "%s%d" % (word[0], bits)) for word in ("int", "uint") for bits in (8, 16, 32, 64))
 _FORMATS = {"?": "bool", "e": "f16", "f": "f32", "d": "f64"}
 

@@ -13,6 +13,7 @@ _DTYPES = {
     "bool": np.dtype(np.bool_), "u8": np.dtype(np.uint8), "i8": np.dtype(np.int8), "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16),
     "i32": np.dtype(np.int32), "u32": np.dtype(np.uint32), "i64": np.dtype(np.int64), "u64": np.dtype(np.uint64),
     "f16": np.dtype(np.float16), "bf16": np.dtype(jnp.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
+    "c64": np.dtype(np.complex64), "c128": np.dtype(np.complex128),
 }
 
 _NAMES = {str(dtype): name for name, dtype in _DTYPES.items()}
@@ -25,7 +26,7 @@ def jax_fn(function):
     """A function of JAX's arrays that calls a function of tl: under jit, grad (to any order, reverse mode) and vmap.
 
     JAX calls back to the host for it. Without JAX's x64, numbers of 64 bits are 32 wide in JAX: arguments are widened where the function's
-    parameters say i64, u64 or f64, and results are narrowed. Arguments that are not floats have no gradient.
+    parameters say i64, u64, f64 or c128, and results are narrowed. Arguments that are neither floats nor complex have no gradient.
     """
     frameworks.check_function(function, "tl.jax_fn")
     return _jax_fn(_Traced(function, frameworks.parameters(function)))
@@ -125,16 +126,17 @@ class _Traced:
 
         def backward(arrays, cotangents):
             is_tuple, results = types(arrays)
-            wanted = [place for place, array in zip(places, arrays) if jnp.issubdtype(array.dtype, jnp.floating)]
-            floats = [place for place, result in enumerate(results) if result.is_float]
+            wanted = [place for place, array in zip(places, arrays) if jnp.issubdtype(array.dtype, jnp.inexact)]
+            floats = [place for place, result in enumerate(results) if result.is_differentiable]
             gradients = {}
             if wanted and floats:
                 seeds = [cotangents[place] for place in floats] if is_tuple else [cotangents]
                 derivative = self.derivative(given, wanted, floats if is_tuple else None, [results[place].element for place in floats])
-                found = derivative(*arrays, *seeds)
-                gradients = dict(zip(wanted, (found,) if len(wanted) == 1 else found))
+                # The derivative by a complex number is the conjugate of JAX's.
+                found = derivative(*arrays, *map(jnp.conj, seeds))
+                gradients = dict(zip(wanted, map(jnp.conj, (found,) if len(wanted) == 1 else found)))
             return tuple(gradients[place] if place in gradients else np.zeros(array.shape, jax.dtypes.float0)
-                         if not jnp.issubdtype(array.dtype, jnp.floating) else jnp.zeros_like(array)
+                         if not jnp.issubdtype(array.dtype, jnp.inexact) else jnp.zeros_like(array)
                          for place, array in zip(places, arrays))
 
         traced = jax.custom_vjp(call)

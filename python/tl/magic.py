@@ -102,7 +102,7 @@ def assigned(plain):
 
 def _can_be_bound(value):
     """Arrays, numbers, texts, and lists of these."""
-    if isinstance(value, (bool, int, float, str, _tl.Tensor)):
+    if isinstance(value, (bool, int, float, complex, str, _tl.Tensor)):
         return True
     if isinstance(value, (list, tuple)):
         return bool(value) and all(_can_be_bound(each) and not isinstance(each, str) for each in value)

@@ -14,10 +14,14 @@ if not hasattr(torch.library, "custom_op"):
 _DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "u16": torch.uint16, "i32": torch.int32,
     "u32": torch.uint32, "i64": torch.int64, "u64": torch.uint64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
-    "f64": torch.float64,
+    "f64": torch.float64, "c64": torch.complex64, "c128": torch.complex128,
 }
 _operators = {}  # by their names
 _lock = threading.RLock()
+
+
+def _is_differentiable(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def torch_op(function, name=None):
@@ -25,7 +29,7 @@ def torch_op(function, name=None):
 
     `name` is "namespace::name", or a name in the namespace tl; without, it is made of the function's name and the program's contents.
     PyTorch's caches know operators by their names, so one that is given must change with the program. Tensors are on the CPU; numbers are
-    taken too. Arguments that are not floats have no gradient. The operator itself is the result's `op`.
+    taken too. Arguments that are neither floats nor complex have no gradient. The operator itself is the result's `op`.
     """
     frameworks.check_function(function, "tl.torch_op")
     return TorchFunction(function, name)
@@ -71,7 +75,7 @@ def _argument(parameter, value):
         if dtype is None:
             is_float = isinstance(value, (float, torch.SymFloat))
             dtype = torch.float32 if is_float else torch.bool if isinstance(value, (bool, torch.SymBool)) else torch.int64
-        elif not dtype.is_floating_point and isinstance(value, (float, torch.SymFloat)):
+        elif not (dtype.is_floating_point or dtype.is_complex) and isinstance(value, (float, torch.SymFloat)):
             raise TypeError(f"the argument `{parameter.name}` is {value}, and has to be {parameter.type}")
         return torch.full((), value, dtype=dtype)
     return torch.as_tensor(value, dtype=dtype)
@@ -175,7 +179,7 @@ class _Operator:
         values = _kept(ctx)
         arguments = frameworks.given(self.parameters, values)
         wanted = [each.place for each in arguments
-                  if each.text is None and ctx.needs_input_grad[each.place] and values[each.place].is_floating_point()]
+                  if each.text is None and ctx.needs_input_grad[each.place] and _is_differentiable(values[each.place])]
         gradients = [None] * len(values)
         if wanted and ctx.results:
             is_single = self.count == -1 or self.count is None and len(cotangents) == 1
@@ -195,7 +199,7 @@ def _keep(ctx, inputs, output):
 
 
 def _keep_results(ctx, outputs):
-    ctx.results = [place for place, value in enumerate(outputs) if value.is_floating_point()]
+    ctx.results = [place for place, value in enumerate(outputs) if _is_differentiable(value)]
     ctx.zeros = [(value.shape, value.dtype) for value in outputs]
 
 
@@ -236,7 +240,7 @@ def _keep_derivative(ctx, inputs, output):
 def _backward_of_derivative(ctx, cotangents):
     values = ctx.saved_tensors
     arguments = [frameworks.Given(place) for place in range(len(values))]
-    wanted = [place for place, value in enumerate(values) if ctx.needs_input_grad[0][place] and value.is_floating_point()]
+    wanted = [place for place, value in enumerate(values) if ctx.needs_input_grad[0][place] and _is_differentiable(value)]
     gradients = [None] * len(values)
     if wanted:
         expression = frameworks.pullback(ctx.expression, arguments, wanted, None if len(ctx.zeros) == 1 else ctx.results)

@@ -186,7 +186,9 @@ void wrong_use() {
   odd.dtype.bits = 64;
   check_status(call(session, "twice", {tensor(odd)}), TL_USAGE, "f64[_]", "another element type");
   odd.dtype = {5, 64, 1};
-  check_status(call(session, "twice", {tensor(odd)}), TL_USAGE, "tl has no", "complex elements");
+  check_status(call(session, "twice", {tensor(odd)}), TL_USAGE, "c64[_]", "complex elements");
+  odd.dtype = {5, 32, 1};
+  check_status(call(session, "twice", {tensor(odd)}), TL_USAGE, "tl has no", "complex elements of two f16");
   odd = x.tensor;
   int64_t negative = -1;
   odd.shape = &negative;

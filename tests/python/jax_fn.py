@@ -21,6 +21,9 @@ fn pick(x: f32[n], i: i64[m]) -> f32[m] = x[i]
 fn by_word(x: f64[n], how: str, by: f64 = 1.0) -> f64[n] = if how == "{{sq}}" { x * x * by } else { sin(x) * by }
 fn halves(x: bf16[n]) -> bf16[n] = x * 0.5
 fn same(x: f32[n]) -> f32[n] = x
+fn waves(z: c128[n], y: f64[n]) = (z * z * y + exp(z), abs(z) * y, real(z * conj(z)))
+fn filtered(z: c128[n]) -> c128[n] = ifft(fft(z) * z) / (1.0 + z)
+fn lifted(y: f64[n]) -> c128[n] = complex(y, y * y)
 fn fails(x: f32[n]) -> f32[n] { assert x[0] > 0.0, "the first is {x[0]}"; x }
 fn words(x: f32[n]) -> str = "{n}"
 """, "jax_fn.tl")
@@ -47,7 +50,8 @@ def close(ours, theirs, rtol=1e-3, atol=1e-4):
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs):
         assert a.dtype == b.dtype and a.shape == b.shape, (a, b)
-        np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=rtol, atol=atol)
+        wide = np.complex128 if jnp.iscomplexobj(a) else np.float64
+        np.testing.assert_allclose(np.asarray(a, wide), np.asarray(b, wide), rtol=rtol, atol=atol)
 
 
 def raises(error, words, call):
@@ -111,6 +115,23 @@ def wide_numbers():
         f = tl.jax_fn(p.by_word)
         close(f(x, "no"), jnp.sin(x), 1e-14, 0)
         close(jax.grad(lambda x: f(x, "no").sum())(x), jnp.cos(x), 1e-14, 0)
+
+
+@test
+def complex_numbers():
+    with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
+        x = array(4, dtype=jnp.float64)
+        z = jax.lax.complex(x, array(4, dtype=jnp.float64))
+        for ours, theirs, arguments in (
+                (p.waves, lambda z, y: (z * z * y + jnp.exp(z), jnp.abs(z) * y, jnp.real(z * jnp.conj(z))), (z, x)),
+                (p.filtered, lambda z: jnp.fft.ifft(jnp.fft.fft(z) * z) / (1 + z), (z,)),
+                (p.lifted, lambda y: y + 1j * y * y, (x,))):
+            f = tl.jax_fn(ours)
+            values, theirs_back = jax.vjp(theirs, *arguments)
+            seeds = jax.tree_util.tree_map(lambda v: v * (1 - 2j) if jnp.iscomplexobj(v) else v + 1.0, values)
+            close(f(*arguments), values, 1e-12, 1e-12)
+            close(jax.vjp(f, *arguments)[1](seeds), theirs_back(seeds), 1e-12, 1e-12)
+            close(jax.jit(lambda *a: jax.vjp(f, *a)[1](seeds))(*arguments), theirs_back(seeds), 1e-12, 1e-12)
 
 
 @test

@@ -59,10 +59,14 @@ def takes_no_python_value_for_a_size_without_a_name(run, names):
 
 
 @test
-def leaves_complex_numbers_to_tl(run, names):
-    run("%%tl\nlet c = 1.0 + 2i\nlet v = [c, 3i]\nlet d = abs(3.0 + 4i)", "")
-    assert "c" not in names and "v" not in names and names["d"] == 5.0
+def shares_complex_numbers(run, names):
+    run("%%tl\nlet c = 1.0 + 2i\nlet v = [c, 3i]\nlet d = abs(3.0 + 4i)\nlet t = (v, 2.0)", "")
+    assert names["c"] == 1 + 2j and names["v"].tolist() == [1 + 2j, 3j] and names["d"] == 5.0
+    assert names["v"].dtype == np.complex64 and names["t"][0].tolist() == [1 + 2j, 3j]
     run("%tl v[0]", "1.0+2.0i : c64\n")
+    run("z = np.array([1 + 2j, 3 - 1j]); k = 2j")
+    run("%%tl\nlet y = conj(z) * c128(k)\ny", "[ 4.+2.i -2.+6.i] : c128[2]\n")
+    assert names["y"].tolist() == [4 + 2j, -2 + 6j]
 
 
 @test
@@ -137,8 +141,8 @@ def what_is_not_shared(run, names):
     run("%%tl\nlet u = softmax([0.0, 0.0]).sum()\nlet text = 1", "")
     assert names["text"] == 1 and names["u"] == 1 and names["softmax"] == 5
     run("%tl print(math)", fails="math")
-    run("c = np.ones(2, complex)")
-    run("%tl c", fails="complex")
+    run("c = np.ones(2, np.clongdouble)")
+    run("%tl c", fails="complex256")
 
 
 @test

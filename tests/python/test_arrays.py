@@ -58,10 +58,22 @@ class Arrays(Case):
                 self.same(t.numpy(), x)
 
     def test_other_dtypes(self):
-        for wrong in (np.zeros(3, complex), np.array(["a"]), np.array([None]), np.zeros(2, "datetime64[s]"),
+        for wrong in (np.zeros(3, np.clongdouble), np.array(["a"]), np.array([None]), np.zeros(2, "datetime64[s]"),
                       np.zeros(2, [("a", "f4")]), np.zeros(2, "V2")):
             with self.subTest(wrong.dtype), self.assertRaisesRegex(TypeError, "element type"):
                 self.p.same(wrong)
+
+    def test_operators(self):
+        x = np.array([[1.0, 2.0], [3.0, 4.0]])
+        t = tl.tensor(x)
+        for f in (lambda x: x[0], lambda x: x[:, 1], lambda x: x[0, 1], lambda x: x + 1, lambda x: 1 - x, lambda x: x * x,
+                  lambda x: np.ones(2) * x, lambda x: x @ x, lambda x: x / 4, lambda x: x // 2, lambda x: x % 2, lambda x: 2**x,
+                  lambda x: x**2, lambda x: -x, lambda x: abs(-x), lambda x: x == x, lambda x: x > 2, lambda x: list(x)[1],
+                  lambda x: ~(x > 2), lambda x: (x > 1) & (x < 4), lambda x: np.sum(x)):
+            self.same(f(t), f(x))
+        self.assertEqual({t: 1}[t], 1)
+        with self.assertRaises(IndexError):
+            t[5]
 
     def test_layouts(self):
         x = np.arange(24, dtype=np.float32).reshape(4, 6)

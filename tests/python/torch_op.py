@@ -34,6 +34,9 @@ fn halves(x: bf16[n]) -> bf16[n] = x * 0.5
 fn count(x: f32[n]) -> i64 = n
 fn of_pair(p: Pair) -> f32 = sum(p.a)
 fn words(x: f32[n]) -> str = "{n}"
+fn waves(z: c128[n], y: f64[n]) = (z * z * y + exp(z), abs(z) * y, real(z * conj(z)))
+fn filtered(z: c128[n]) -> c128[n] = ifft(fft(z) * z) / (1.0 + z)
+fn lifted(y: f64[n]) -> c128[n] = complex(y, y * y)
 fn fails(x: f32[n]) -> f32[n] { assert x[0] > 0.0, "the first is {x[0]}"; x }
 """
 p = tl.compile(PROGRAM, "torch_op.tl")
@@ -310,6 +313,16 @@ def names():
     other = tl.compile("fn same(x: f32[n]) -> f32[n] = x + 1.0", "torch_op.tl")
     close(tl.torch_op(other.same)(x), x + 1)
     close(tl.torch_op(p.same)(x), x)
+
+
+@test
+def complex_numbers():
+    z, y = leaf(4, dtype=torch.complex128), leaf(4, dtype=torch.float64)
+    for function, arguments in ((p.waves, (z, y)), (p.filtered, (z,)), (p.lifted, (y,))):
+        f = tl.torch_op(function)
+        assert torch.autograd.gradcheck(f, arguments) and torch.autograd.gradgradcheck(f, arguments)
+        check(f, *arguments)
+    close(tl.torch_op(p.filtered)(z), torch.fft.ifft(torch.fft.fft(z) * z) / (1 + z))
 
 
 @test
