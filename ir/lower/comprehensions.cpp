@@ -1,3 +1,4 @@
+#include "abi/orders.h"
 #include "ir/lower/function.h"
 #include "lang/typed_walk.h"
 #include <algorithm>
@@ -156,6 +157,66 @@ FunctionLowerer::independent(const typed::Expr& e, const std::vector<IndexRange>
   return {now, extents};
 }
 
+// Does its element join tensors? Of one element after the other that is a branch each, and of whole tensors it is none.
+bool FunctionLowerer::joins_tensors(const typed::Expr& e, const std::vector<IndexRange>& ranges) {
+  const Snapshot before = snapshot();
+  const Env env = env_;
+  Region region;
+  frames_.push_back({ranges, {}, push(region, ScopeKind::MapBody), static_cast<uint32_t>(f_.values.size())});
+  for (const IndexRange& range : ranges)
+    bind_index(range, here().param(Type::scalar(DType::I64)));
+  expr(*e.operands[0]);
+  const bool joins =
+      std::any_of(region.nodes.begin(), region.nodes.end(), [&](NodeId node) { return f_[node].op == Op::Concat; });
+  frames_.pop_back();
+  restore(before);
+  env_ = env;
+  return joins;
+}
+
+// A reduction of tensors over a few known positions, written out: the operations of each position on whole tensors, and
+// the results put together in the order of abi/orders.h. Nothing where that is not worth it.
+std::optional<Leaves> FunctionLowerer::written_out(const typed::Expr& e, const std::vector<IndexRange>& ranges,
+                                                   const std::vector<Dim>& extents,
+                                                   const std::vector<tl::Type>& elements) {
+  constexpr int64_t kMostPositions = 16;
+  const auto& comprehension = e.as<typed::ComprehensionExpr>();
+  int64_t positions = 1;
+  for (const Dim& extent : extents) {
+    if (!extent.is_constant() || extent.constant < 1 || extent.constant > kMostPositions) return std::nullopt;
+    positions *= extent.constant;
+  }
+  const bool are_tensors =
+      std::all_of(elements.begin(), elements.end(), [](const tl::Type& t) { return t.is_tensor() && t.rank() > 0; });
+  if (positions > kMostPositions || comprehension.filter || gives_position(comprehension.reduce) || !are_tensors ||
+      !joins_tensors(e, ranges))
+    return std::nullopt;
+  auto element = [&](int64_t position) {
+    const Env env = env_;
+    push(*scopes_.back().region, ScopeKind::Inline);
+    for (size_t i = ranges.size(); i-- > 0; position /= extents[i].constant)
+      bind_index(ranges[i], i64(position % extents[i].constant));
+    Leaves leaves = filtered(e, elements, ranges);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      leaves[i] = as_type(leaves[i], elements[i]);
+    pop();
+    env_ = env;
+    return leaves;
+  };
+  // Lane `lane` after it has met those from `step` on.
+  std::function<Leaves(int64_t, int64_t)> folded = [&](int64_t lane, int64_t step) -> Leaves {
+    if (step == kSumLanes) return element(lane);
+    Leaves left = folded(lane, 2 * step);
+    if (lane + step >= positions) return left;
+    const Leaves right = folded(lane + step, 2 * step);
+    for (size_t i = 0; i < left.size(); ++i)
+      left[i] = elementwise(info(comprehension.reduce).combine, {left[i], right[i]},
+                            std::vector<Dim>(type(left[i]).dims), loc(e.span));
+    return left;
+  };
+  return folded(0, 1);
+}
+
 Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from,
                                     bool count) {
   LocId at = loc(e.span);
@@ -182,6 +243,10 @@ Leaves FunctionLowerer::reduce_over(const typed::Expr& e, const std::vector<Inde
     for (size_t i = 0; i < inner.size(); ++i)
       result.push_back(reduce(i < leaves ? op : ReduceOp::Sum, inner[i], axes, {}, at));
     return result;
+  }
+  if (std::optional<Leaves> known = written_out(e, now, extents, elements)) {
+    if (count) known->push_back(here().size(product(extents)));
+    return *known;
   }
   if (comprehension.filter) elements.push_back(tl::Type::scalar(DType::Bool));
   Leaves mapped = map(now, extents, elements, [&] { return filtered(e, elements, now); }, at);

@@ -413,6 +413,9 @@ private:
     ValueId value, position, size, count;
   };
   Best arg_over(const typed::Expr& e, const std::vector<IndexRange>& ranges, size_t from);
+  bool joins_tensors(const typed::Expr& e, const std::vector<IndexRange>& ranges);
+  std::optional<Leaves> written_out(const typed::Expr& e, const std::vector<IndexRange>& ranges,
+                                    const std::vector<Dim>& extents, const std::vector<tl::Type>& elements);
   Leaves filtered(const typed::Expr& e, const std::vector<tl::Type>& elements, const std::vector<IndexRange>& ranges);
   // Tensors of body()'s leaves over all positions: of sizes extents + those of the element.
   Leaves map(const std::vector<IndexRange>& ranges, const std::vector<Dim>& extents,
