@@ -51,6 +51,8 @@ constexpr Fused kFused[] = {
      "t = Add x skip; s = Add? t bias; y = RMSNormalization s scale epsilon=@epsilon:1e-12", "y mean spread s"},
 };
 
+} // namespace
+
 std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> words;
@@ -59,10 +61,17 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+namespace {
+
 Attribute attribute_of(std::string name, const std::string& value) {
   Attribute attribute;
   attribute.name = std::move(name);
-  if (value.find_first_of(".e") != std::string::npos && value.find_first_not_of("0123456789.e+-") == std::string::npos)
+  if (value.find(',') != std::string::npos) {
+    std::istringstream numbers(value);
+    for (std::string number; std::getline(numbers, number, ',');)
+      attribute.integers.push_back(std::stoll(number));
+  } else if (value.find_first_of(".e") != std::string::npos &&
+             value.find_first_not_of("0123456789.e+-") == std::string::npos)
     attribute.real = std::stof(value);
   else if (value.find_first_not_of("0123456789-") == std::string::npos)
     attribute.integer = std::stoll(value);
@@ -85,7 +94,7 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
     else if (node.op.empty())
       node.op = std::move(word);
     else if (equals == std::string::npos)
-      node.inputs.push_back(std::move(word));
+      node.inputs.push_back(word == "_" ? "" : std::move(word));
     else if (word[equals + 1] != '@')
       node.attributes.push_back(attribute_of(word.substr(0, equals), word.substr(equals + 1)));
     else {
@@ -111,8 +120,6 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
   function.nodes.push_back(std::move(node));
 }
 
-namespace {
-
 Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs) {
   Function function;
   function.name = call.op;
@@ -131,6 +138,8 @@ Function function_of(const Node& call, std::string_view inputs, std::string_view
   function.nodes.back().name = call.name;
   return function;
 }
+
+namespace {
 
 // Scale and zero point of the result, then of each part: itself, its scale and its zero point.
 Function concatenation(const Node& call) {
@@ -230,6 +239,7 @@ std::optional<Function> fused_function(Importer& in, const Node& call) {
     if (call.op == "FusedConv" || call.op == "FusedGemm") return activated(call);
     if (call.op == "QGemm") return integer_gemm(call);
     if (call.op == "FusedMatMul") return product(in, call);
+    if (auto attention = attention_function(in, call)) return attention;
   }
   if (auto learned = learned_function(call)) return learned;
   for (const Fused& fused : kFused)

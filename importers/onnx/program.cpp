@@ -228,6 +228,9 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   }
   if (outputs.size() != 1) results = "(" + results + ")", types = "(" + types + ")";
   compute_constants();
+  const std::set<std::string> read = drop_unread(main_.lines, results);
+  for (Weight& weight : weights_)
+    if (!read.contains(weight.name)) weight.name.clear();
   Statements statements{main_.lines, results, types_, {}};
   for (const Weight& weight : weights_) {
     if (weight.name.empty()) continue;

@@ -120,6 +120,50 @@ def fused():
     yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
 
 
+def attended():
+    """Attention as ONNX Runtime's tools for optimizing transformers write it."""
+    def made(op, names, results="y", **attributes):
+        return NODE(op, [n.strip("_") for n in names.split()], results.split(), domain="com.microsoft", num_heads=4, **attributes)
+    i32, x = np.int32, real(2, 5, 16)
+    weights, past = {"w": real(16, 48), "b": real(48)}, real(2, 2, 4, 3, 4)
+    masks = {"none": None, "ends": np.array([3, 5], i32), "kept": np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 0]], i32), "rows": RNG.integers(0, 2, (2, 5, 5)).astype(i32)}
+    for name, mask in masks.items():
+        feeds = {"x": x} if mask is None else {"x": x, "m": mask}
+        for causal in (0, 1):
+            node = made("Attention", "x w b" + " m" * (len(feeds) - 1), unidirectional=causal, scale=0.4)
+            yield f"Attention {name} {causal}", [node], feeds, weights
+    node = made("Attention", "x w b m past", "y present", unidirectional=1)
+    yield "Attention past", [node], {"x": x, "m": RNG.integers(0, 2, (2, 8)).astype(i32), "past": past}, weights
+    yield "Attention present", [made("Attention", "x w b _ past", "p y")], {"x": x, "past": past}, weights
+    yield "Attention bias", [made("Attention", "x w b _ _ z")], {"x": x, "z": real(1, 4, 5, 5)}, weights
+    sizes = made("Attention", "x w b", qkv_hidden_sizes=[8, 8, 32])
+    yield "Attention sizes", [sizes], {"x": x}, weights
+    rows = {"x": x, "k": real(2, 7, 16), "v": real(2, 7, 32)}
+    yield "MultiHeadAttention", [made("MultiHeadAttention", "x k v b m")], {**rows, "m": np.array([4, 7], i32)}, {"b": real(64)}
+    split = {"x": x, "k": real(2, 4, 7, 4), "v": real(2, 4, 7, 4)}
+    yield "MultiHeadAttention split", [made("MultiHeadAttention", "x k v b")], split, {"b": real(48)}
+    before = {"x": x, "k": real(2, 5, 16), "v": real(2, 5, 16), "z": real(2, 4, 3, 4), "u": real(2, 4, 3, 4)}
+    yield "MultiHeadAttention past", [made("MultiHeadAttention", "x k v _ _ _ z u", "a y c", unidirectional=1)], before, {}
+    steps = {"s": np.float32(0.02), "t": np.float32(0.01), "zs": np.uint8(120), "zt": np.uint8(130)}
+    whole = {"w": RNG.integers(0, 256, (16, 48)).astype(np.uint8), "b": real(48)}
+    yield "QAttention", [made("QAttention", "x w b s t _ zs zt")], {"x": RNG.integers(0, 256, (2, 5, 16)).astype(np.uint8)}, steps | whole
+    for at in (np.array([3]), np.array([[0, 3, 1, 2, 4], [1, 2, 3, 4, 5]])):
+        yield f"com.microsoft RotaryEmbedding {at.ndim}", [made("RotaryEmbedding", "x p c s", interleaved=at.ndim - 1)], {"x": x, "p": at}, {"c": real(20, 2), "s": real(20, 2)}
+    ids = {"x": RNG.integers(0, 9, (2, 5)).astype(i32), "k": RNG.integers(0, 2, (2, 5)).astype(i32), "m": masks["kept"]}
+    tables = {"w": real(9, 16), "p": real(12, 16), "s": real(2, 16), "g": real(16), "b": real(16)}
+    embedded = NODE("EmbedLayerNormalization", ["x", "k", "w", "p", "s", "g", "b", "m"], ["a", "e"], domain="com.microsoft")
+    yield "EmbedLayerNormalization", [embedded, made("Attention", "a wa ba e")], ids, tables | {"wa": weights["w"], "ba": weights["b"]}
+    turned = {"c": real(40, 8), "s": real(40, 8)}
+    for name, count, before, window in [("first", 5, 0, -1), ("next", 1, 6, -1), ("more", 3, 6, 2), ("room", 1, 12, -1)]:
+        total = 7 if name == "room" else before + count
+        feeds = {"x": real(1, count, 64), "k": real(1, count, 32), "v": real(1, count, 32), "e": np.array([total - 1], i32), "t": np.array([total], i32)}
+        feeds |= {n: real(1, 2, before, 16) for n in "zu" if before}
+        node = made("GroupQueryAttention", f"x k v {'z u' if before else '_ _'} e t c s", "y p r", kv_num_heads=2, do_rotary=1, local_window_size=window)
+        yield f"GroupQueryAttention {name}", [node], feeds, turned
+    packed = made("GroupQueryAttention", "x _ _ _ _ e t", "y p r", kv_num_heads=2, softcap=2.0)
+    yield "GroupQueryAttention packed", [packed], {"x": real(2, 5, 128), "e": np.array([4, 4], i32), "t": np.array([5], i32)}, {}
+
+
 def learned():
     """What scikit-learn and its like have learned."""
     def made(op, results="y", **attributes):
@@ -187,8 +231,9 @@ def model_of(nodes, feeds, constants):
 
     def value(name, array):
         # Known are axes of 1, which stretch, and those that attributes or weights are about.
-        last = any(node.op_type in ("Attention", "RotaryEmbedding", "GRU") for node in nodes) and array.ndim > 2
-        sizes = [n if n == 1 or (last and i == array.ndim - 1) or (groups and i == 1) else f"{name}{i}" for i, n in enumerate(array.shape)]
+        last = any(node.op_type in ("RotaryEmbedding", "GRU") or "Attention" in node.op_type for node in nodes) and array.ndim > 2
+        heads = {4: [1], 5: [0, 2]}.get(array.ndim, []) if last and array.dtype == np.float32 else [1] * groups
+        sizes = [n if n == 1 or (last and array.dtype != np.int32 and i == array.ndim - 1) or i in heads else f"{name}{i}" for i, n in enumerate(array.shape)]
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), sizes)
 
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
@@ -230,7 +275,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *fused(), *learned(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *attended(), *learned(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
