@@ -18,7 +18,7 @@ std::vector<std::string> words_of(std::string_view text);
 // Of ONNX Runtime's attention. Throws Refused.
 std::optional<Function> attention_function(Importer& in, const Node& call);
 
-// Of a linear model, an ensemble of trees, or a scaling (the domain ai.onnx.ml). Throws Refused.
-std::optional<Function> learned_function(const Node& call);
+// Of a linear model, support vectors, an ensemble of trees, or a scaling (the domain ai.onnx.ml). Throws Refused.
+std::optional<Function> learned_function(Importer& in, const Node& call);
 
 } // namespace tl::onnx

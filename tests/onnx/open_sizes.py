@@ -120,6 +120,14 @@ def fused():
     yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
 
 
+    yield "CDist", [made("CDist", "x z", metric="euclidean")], {"x": real(3, 4), "z": real(5, 4)}, {}
+    for bits, zeros in [(4, None), (4, RNG.integers(0, 256, 5 * 2).astype(np.uint8)), (8, None), (8, RNG.integers(0, 256, 5 * 3).astype(np.uint8)), (4, real(15))]:
+        packed = {"w": RNG.integers(0, 256, (5, 3, 16 * bits // 8)).astype(np.uint8), "s": np.abs(real(15)) / 10}
+        packed |= {"z": zeros} if zeros is not None else {}
+        node = made("MatMulNBits", "x w s" + " z" * (len(packed) - 2), K=40, N=5, bits=bits, block_size=16)
+        yield f"MatMulNBits {bits} {'' if zeros is None else zeros.dtype}", [node], {"x": real(2, 3, 40)}, packed
+
+
 def attended():
     """Attention as ONNX Runtime's tools for optimizing transformers write it."""
     def made(op, names, results="y", **attributes):
@@ -199,6 +207,25 @@ def learned():
     yield "Normalizer L1", [made("Normalizer", norm="L1")], known, {}
     yield "Normalizer L2", [made("Normalizer", norm="L2")], known, {}
     yield "Imputer", [made("Imputer", imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan"))], rows, {}
+    yield "Normalizer MAX", [made("Normalizer", norm="MAX")], {"x": np.abs(real(20, 3))}, {}
+    keys = {"x": np.array([[1, 2], [3, 7]])}
+    yield "LabelEncoder", [made("LabelEncoder", keys_int64s=[3, 1, 7], values_int64s=[5, 6, 9], default_int64=-4)], keys, {}
+    yield "LabelEncoder reals", [made("LabelEncoder", keys_int64s=[3, 1, 7], values_floats=[0.5, 6.0, 9.0])], keys, {}
+    halves = {"x": np.array([[1, 2.5], [3, 0.5]], np.float32)}
+    yield "LabelEncoder of reals", [made("LabelEncoder", keys_floats=[0.5, 3.0], values_int64s=[5, 6])], halves, {}
+    columns = NODE("FeatureVectorizer", ["x", "z"], ["y"], domain="ai.onnx.ml", inputdimensions=[3, 1])
+    yield "FeatureVectorizer", [columns], {"x": real(20, 3), "z": real(20, 1)}, {}
+    vectors = {"n_supports": 4, "support_vectors": real(12).tolist(), "coefficients": [0.5, -1.0, 2.0, 0.25], "rho": [0.3]}
+    for kernel in ["LINEAR", "POLY", "RBF", "SIGMOID"]:
+        for one in (0, 1):
+            svm = made("SVMRegressor", kernel_type=kernel, kernel_params=[0.3, 0.5, 3.0], one_class=one, **vectors)
+            yield f"SVMRegressor {kernel} {one}", [svm], known, {}
+    two = {"kernel_type": "RBF", "kernel_params": [0.3, 0.5, 3.0], "support_vectors": real(21).tolist()}
+    for results in ["y z", "z y"]:
+        pair = made("SVMClassifier", results, classlabels_ints=[4, 7], vectors_per_class=[3, 4], coefficients=real(7).tolist(), rho=[0.1], **two)
+        yield f"SVMClassifier {results}", [pair], known, {}
+        three = made("SVMClassifier", results, classlabels_ints=[4, 7, 9], vectors_per_class=[3, 0, 4], coefficients=real(14).tolist(), rho=[0.1, -0.2, 0.3], **two)
+        yield f"SVMClassifier three {results}", [three], known, {}
     yield "OneHotEncoder", [made("OneHotEncoder", cats_int64s=[3, 1, 7])], {"x": np.array([[1, 2], [3, 7]])}, {}
 
 
@@ -232,8 +259,9 @@ def model_of(nodes, feeds, constants):
     def value(name, array):
         # Known are axes of 1, which stretch, and those that attributes or weights are about.
         last = any(node.op_type in ("RotaryEmbedding", "GRU") or "Attention" in node.op_type for node in nodes) and array.ndim > 2
+        wide = [1] if any(node.op_type == "FeatureVectorizer" for node in nodes) else []
         heads = {4: [1], 5: [0, 2]}.get(array.ndim, []) if last and array.dtype == np.float32 else [1] * groups
-        sizes = [n if n == 1 or (last and array.dtype != np.int32 and i == array.ndim - 1) or i in heads else f"{name}{i}" for i, n in enumerate(array.shape)]
+        sizes = [n if n == 1 or (last and array.dtype != np.int32 and i == array.ndim - 1) or i in heads or i in wide else f"{name}{i}" for i, n in enumerate(array.shape)]
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), sizes)
 
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
