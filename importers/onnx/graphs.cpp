@@ -90,10 +90,11 @@ void Importer::add_node(const Node& node) {
     refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
     leave_out();
   };
-  auto function = functions_.find(std::tuple(node.domain, node.op, node.overload));
+  auto function = functions_.find(FunctionKey(node.domain, node.op, node.overload));
   if (function != functions_.end()) {
     try {
-      return add_call(node, *function->second);
+      const bool is_whole = std::all_of(node.inputs.begin(), node.inputs.end(), is_there);
+      return is_whole ? add_call(node, *function->second) : leave_out();
     } catch (const Refused& reason) {
       return refuse(reason.what());
     }

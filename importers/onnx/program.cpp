@@ -42,7 +42,7 @@ Importer::Importer(const Model& model, const ImportOptions& options, Choices* ch
   constant_names_ = names_;
   constants_.is_constant = true;
   for (const Function& function : model.functions)
-    functions_.emplace(std::tuple(function.domain, function.name, function.overload), &function);
+    functions_.emplace(FunctionKey(function.domain, function.name, function.overload), &function);
 }
 
 Dims Importer::dims_of_input(const ValueInfo& input) {

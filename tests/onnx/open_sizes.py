@@ -229,6 +229,19 @@ def learned():
     yield "OneHotEncoder", [made("OneHotEncoder", cats_int64s=[3, 1, 7])], {"x": np.array([[1, 2], [3, 7]])}, {}
 
 
+def called():
+    """Functions of the model's own, one inside another, with long names and short ones."""
+    for outer in ["twice", "the_longer_name_of_a_function"]:
+        yield f"function {outer}", [NODE(outer, ["x"], ["y"], domain="local")], {"x": real(2, 3)}, {}
+
+
+def local_functions(nodes):
+    sets, inner = [helper.make_opsetid("", 23), helper.make_opsetid("local", 1)], "halved_by_a_function_inside"
+    bodies = {inner: [NODE("Constant", [], ["half"], value_float=0.5), NODE("Mul", ["x", "half"], ["y"])], "less": [NODE("Neg", ["x"], ["y"])]}
+    parts = [NODE(inner, ["x"], ["a"], domain="local"), NODE("less", ["a"], ["b"], domain="local"), NODE("Sub", ["x", "b"], ["y"])]
+    return [helper.make_function("local", name, ["x"], ["y"], body, sets) for name, body in {**bodies, nodes[0].op_type: parts}.items()]
+
+
 def columns():
     """Positions of maxima in images that are stored column by column."""
     x = real(1, 2, 4, 6, 4)
@@ -267,8 +280,9 @@ def model_of(nodes, feeds, constants):
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
     result = onnx.ValueInfoProto(name="y")
     graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
-    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
-    model = helper.make_model(graph, opset_imports=domains, ir_version=10)
+    domains = [helper.make_opsetid("local", 1), helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
+    own = local_functions(nodes) if nodes[0].domain == "local" else []
+    model = helper.make_model(graph, opset_imports=domains, ir_version=10, functions=own)
     return onnx.shape_inference.infer_shapes(model)
 
 
@@ -303,7 +317,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *fused(), *attended(), *learned(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *attended(), *learned(), *called(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
