@@ -27,11 +27,11 @@ struct Line {
   size_t form = 0;       // equal for lines that are alike but for names
 };
 
-// `let name =` and `let (name, name) =`.
+// `let name =` and `let (name, name): (f32, f32) =`.
 std::vector<std::string> names_defined(const std::string& line) {
   std::vector<std::string> names;
   if (!line.starts_with("let ")) return names;
-  const std::string_view left = std::string_view(line).substr(0, line.find('='));
+  const std::string_view left = std::string_view(line).substr(0, line.find_first_of("=:"));
   for (size_t i = 4; i < left.size(); ++i) {
     size_t end = i;
     while (end < left.size() && is_word(left[end]))
@@ -40,6 +40,29 @@ std::vector<std::string> names_defined(const std::string& line) {
     i = end;
   }
   return names;
+}
+
+// A line without names that nothing reads; nothing: it is not needed.
+std::optional<std::string> with_read_names(std::string line, const std::set<std::string>& read) {
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  const std::vector<std::string> names = names_defined(line.substr(indent));
+  const std::string_view code = std::string_view(line).substr(0, line.find("  # "));
+  auto count = [&](char c) { return std::count(code.begin(), code.end(), c); };
+  const bool is_whole = count('(') == count(')') && count('[') == count(']') && count('{') == count('}');
+  const bool is_read = std::any_of(names.begin(), names.end(), [&](const std::string& n) { return read.contains(n); });
+  if (names.empty() || !is_whole) return line;
+  if (!is_read) return std::nullopt;
+  const bool is_tuple = std::string_view(line).substr(indent).starts_with("let (");
+  for (size_t at = indent + 5; const std::string& name : names) {
+    if (!is_tuple) break;
+    while (is_word(line[at - 1]) || std::string_view(line).substr(at, name.size()) != name ||
+           is_word(line[at + name.size()]))
+      ++at;
+    const bool is_named = read.contains(name);
+    if (!is_named) line.replace(at, name.size(), "_");
+    at += is_named ? name.size() : 1;
+  }
+  return line;
 }
 
 // Without its comment.
@@ -447,6 +470,37 @@ private:
 };
 
 } // namespace
+
+std::set<std::string> drop_unread(std::vector<std::string>& lines, const std::string& results) {
+  std::set<std::string> read;
+  auto note_words = [&](std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      const size_t from = i;
+      while (i < text.size() && is_word(text[i]))
+        ++i;
+      if (i > from) read.emplace(text.substr(from, i - from));
+    }
+  };
+  note_words(results);
+  std::vector<std::string> kept;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    std::vector<std::string> parts; // of a statement of more than one line, from the last on
+    for (size_t end = line->size() + 1; end > 0;) {
+      const size_t from = end < 2 ? std::string::npos : line->rfind('\n', end - 2);
+      const size_t begin = from == std::string::npos ? 0 : from + 1;
+      std::string part = line->substr(begin, end - 1 - begin);
+      end = begin;
+      if (const std::optional<std::string> left = with_read_names(part, read)) {
+        note_words(std::string_view(*left).substr(0, left->find("  # ")));
+        parts.push_back(*left);
+      }
+    }
+    std::reverse(parts.begin(), parts.end());
+    if (!parts.empty()) kept.push_back(fmt::format("{}", fmt::join(parts, "\n")));
+  }
+  lines.assign(kept.rbegin(), kept.rend());
+  return read;
+}
 
 Functions with_functions(Statements statements, const std::function<std::string(const std::string&)>& fresh_name) {
   return Finder(statements, fresh_name).run();

@@ -7,6 +7,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct Statements {
   std::map<std::string, std::string> types;   // of names, "f32[batch, _]", as far as they are known; sizes are i64
   std::map<std::string, std::string> weights; // the types of the fields of `w`
 };
+
+// Takes out each `let` on one line whose names nothing behind it reads, and writes `_` for names beside others that
+// are. Gives the words that are left, `results` among them.
+std::set<std::string> drop_unread(std::vector<std::string>& lines, const std::string& results);
 
 struct Functions {
   std::vector<std::string> lines;

@@ -51,6 +51,8 @@ constexpr Fused kFused[] = {
      "t = Add x skip; s = Add? t bias; y = RMSNormalization s scale epsilon=@epsilon:1e-12", "y mean spread s"},
 };
 
+} // namespace
+
 std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> words;
@@ -59,10 +61,17 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+namespace {
+
 Attribute attribute_of(std::string name, const std::string& value) {
   Attribute attribute;
   attribute.name = std::move(name);
-  if (value.find_first_of(".e") != std::string::npos && value.find_first_not_of("0123456789.e+-") == std::string::npos)
+  if (value.find(',') != std::string::npos) {
+    std::istringstream numbers(value);
+    for (std::string number; std::getline(numbers, number, ',');)
+      attribute.integers.push_back(std::stoll(number));
+  } else if (value.find_first_of(".e") != std::string::npos &&
+             value.find_first_not_of("0123456789.e+-") == std::string::npos)
     attribute.real = std::stof(value);
   else if (value.find_first_not_of("0123456789-") == std::string::npos)
     attribute.integer = std::stoll(value);
@@ -85,7 +94,7 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
     else if (node.op.empty())
       node.op = std::move(word);
     else if (equals == std::string::npos)
-      node.inputs.push_back(std::move(word));
+      node.inputs.push_back(word == "_" ? "" : std::move(word));
     else if (word[equals + 1] != '@')
       node.attributes.push_back(attribute_of(word.substr(0, equals), word.substr(equals + 1)));
     else {
@@ -111,8 +120,6 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
   function.nodes.push_back(std::move(node));
 }
 
-namespace {
-
 Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs) {
   Function function;
   function.name = call.op;
@@ -131,6 +138,8 @@ Function function_of(const Node& call, std::string_view inputs, std::string_view
   function.nodes.back().name = call.name;
   return function;
 }
+
+namespace {
 
 // Scale and zero point of the result, then of each part: itself, its scale and its zero point.
 Function concatenation(const Node& call) {
@@ -222,16 +231,74 @@ Function integer_gemm(const Node& call) {
   return function_of(call, "a as az b bs bz c ys yz", nodes, "y");
 }
 
+// The distance of each row to each row.
+Function distances(Importer& in, const Node& call) {
+  const bool is_square = Op(in, call, 1).string("metric", "sqeuclidean") == "sqeuclidean";
+  return function_of(call, "a b",
+                     fmt::format("at = Constant value_ints=1,; last = Constant value_ints=-1,; rows = Unsqueeze a at; "
+                                 "off = Sub rows b; square = Mul off off; sum = ReduceSum square last keepdims=0; "
+                                 "y = {} sum",
+                                 is_square ? "Identity" : "Sqrt"),
+                     "y");
+}
+
+// "{0}_each = …" of bytes, of which each holds a number or two, [rows, numbers].
+std::string unpacked(std::string_view name, int64_t bits, int64_t rows) {
+  const std::string flat = fmt::format("{0}_shape = Constant value_ints={1},-1; {0}_each = Reshape {2} {0}_shape; ",
+                                       name, rows, bits == 8 ? std::string(name) : fmt::format("{}_pair", name));
+  if (bits == 8) return flat;
+  return fmt::format("{0}_low = BitwiseAnd {0} low; {0}_high = BitShift {0} four direction=RIGHT; "
+                     "{0}_low1 = Unsqueeze {0}_low last; {0}_high1 = Unsqueeze {0}_high last; "
+                     "{0}_pair = Concat {0}_low1 {0}_high1 axis=-1; ",
+                     name) +
+         flat;
+}
+
+// The product with a matrix of numbers of 4 or 8 bits, each block of a row with a scale of its own.
+Function packed_product(Importer& in, const Node& call) {
+  Op op(in, call, 1);
+  const int64_t k = op.integer("K", 0), n = op.integer("N", 0), block = op.integer("block_size", 0);
+  const int64_t bits = op.integer("bits", 4);
+  if (k < 1 || n < 1 || block < 1) op.refuse("it does not say how large it is");
+  if (bits != 4 && bits != 8) op.refuse(fmt::format("its numbers have {} bits", bits));
+  if (op.has(4)) op.refuse("its rows are in another order");
+  const int64_t blocks = (k + block - 1) / block;
+  std::string nodes =
+      fmt::format("fifteen = Constant value_int=15; low = Cast fifteen to=2; two = Constant value_int=4; "
+                  "four = Cast two to=2; last = Constant value_ints=-1,; first = Constant value_ints=0,; "
+                  "along = Constant value_ints=1,; by_block = Constant value_ints={},{},-1; ",
+                  n, blocks);
+  nodes += unpacked("b", bits, n) + "whole = Reshape b_each by_block; real = CastLike whole s; ";
+  if (!op.has(3))
+    nodes += fmt::format("half = Constant value_float={}.0; zero = CastLike half s; ", bits == 4 ? 8 : 128);
+  else if (op[3].dtype == DType::U8)
+    nodes +=
+        unpacked("z", bits, n) + fmt::format("count = Constant value_ints={},; z_cut = Slice z_each first count along; "
+                                             "z_blocks = Reshape z_cut by_block; zero = CastLike z_blocks s; ",
+                                             blocks);
+  else
+    nodes += "zero = Reshape z by_block; ";
+  nodes += fmt::format("off = Sub real zero; scale = Reshape s by_block; rows = Mul off scale; "
+                       "flat = Constant value_ints={},-1; rows2 = Reshape rows flat; length = Constant value_ints={},; "
+                       "cut = Slice rows2 first length along; matrix = Transpose cut perm=1,0; "
+                       "product = MatMul a matrix; y = Add? product bias",
+                       n, k);
+  return function_of(call, "a b s z order bias", nodes, "y");
+}
+
 } // namespace
 
 std::optional<Function> fused_function(Importer& in, const Node& call) {
   if (call.domain == "com.microsoft") {
     if (call.op == "QLinearConcat") return concatenation(call);
+    if (call.op == "CDist") return distances(in, call);
     if (call.op == "FusedConv" || call.op == "FusedGemm") return activated(call);
+    if (call.op == "MatMulNBits") return packed_product(in, call);
     if (call.op == "QGemm") return integer_gemm(call);
     if (call.op == "FusedMatMul") return product(in, call);
+    if (auto attention = attention_function(in, call)) return attention;
   }
-  if (auto learned = learned_function(call)) return learned;
+  if (auto learned = learned_function(in, call)) return learned;
   for (const Fused& fused : kFused)
     if (fused.name == call.op && fused.domain == call.domain)
       return function_of(call, fused.inputs, fused.nodes, fused.outputs);

@@ -6,10 +6,19 @@ namespace tl::onnx {
 
 // Adds the node "y = Gelu s approximate=tanh": results, `=`, an operator, inputs and attributes. `axis=@axis` is the
 // call's attribute, `alpha=@alpha:1.7` with what it is without. An operator with a `?` is Identity of its first input
-// where one of its inputs is among those that are left out.
+// where one of its inputs is among those that are left out. `perm=0,2,1` and `axes=1,` are lists of integers, and the
+// input `_` is left out.
 void add_node(Function& function, std::string_view text, const std::vector<std::string>& left_out = {});
 
-// Of a linear model, an ensemble of trees, or a scaling (the domain ai.onnx.ml). Throws Refused.
-std::optional<Function> learned_function(const Node& call);
+// What a call is: nodes of its inputs, each `;` behind the one before.
+Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs);
+
+std::vector<std::string> words_of(std::string_view text);
+
+// Of ONNX Runtime's attention. Throws Refused.
+std::optional<Function> attention_function(Importer& in, const Node& call);
+
+// Of a linear model, support vectors, an ensemble of trees, or a scaling (the domain ai.onnx.ml). Throws Refused.
+std::optional<Function> learned_function(Importer& in, const Node& call);
 
 } // namespace tl::onnx

@@ -80,22 +80,29 @@ void Importer::add_nodes(const std::vector<Node>& nodes) {
 void Importer::add_node(const Node& node) {
   if (++nodes_ > kMostNodes)
     throw ModelError(fmt::format("its functions and loops, written out, have more than {} nodes", kMostNodes));
+  auto leave_out = [&] { // what depends on it is not its own fault
+    for (const std::string& name : node.outputs)
+      if (!name.empty()) scope_->values[name] = nullptr;
+  };
+  auto is_there = [&](const std::string& name) { return name.empty() || find(name); };
   auto refuse = [&](const std::string& reason) {
     if (choices_ && attempts_ == 0) throw WrongChoice();
     refusals_.push_back({node.name, node.op, node.domain, reason, opset(node.domain)});
-    for (const std::string& name : node.outputs)
-      if (!name.empty()) scope_->values[name] = nullptr; // what depends on it is not its own fault
+    leave_out();
   };
-  auto function = functions_.find(std::tuple(node.domain, node.op, node.overload));
+  auto function = functions_.find(FunctionKey(node.domain, node.op, node.overload));
   if (function != functions_.end()) {
     try {
-      return add_call(node, *function->second);
+      const bool is_whole = std::all_of(node.inputs.begin(), node.inputs.end(), is_there);
+      return is_whole ? add_call(node, *function->second) : leave_out();
     } catch (const Refused& reason) {
       return refuse(reason.what());
     }
   }
   try {
-    if (const std::optional<Function> fused = fused_function(*this, node)) return add_call(node, *fused);
+    const std::optional<Function> fused = fused_function(*this, node);
+    if (fused && std::all_of(node.inputs.begin(), node.inputs.end(), is_there)) return add_call(node, *fused);
+    if (fused) return leave_out();
   } catch (const Refused& reason) {
     return refuse(reason.what());
   }
@@ -107,11 +114,7 @@ void Importer::add_node(const Node& node) {
     while (scope && !scope->values.contains(name))
       scope = scope->outer;
     if (!scope) return refuse(fmt::format("its input `{}` is nothing that stands before it", name));
-    if (!find(name)) { // refused already
-      for (const std::string& output : node.outputs)
-        if (!output.empty()) scope_->values[output] = nullptr;
-      return;
-    }
+    if (!is_there(name)) return leave_out(); // refused already
   }
   const int64_t version = opset(node.domain);
   if (version < row->since) return refuse(fmt::format("its definition is older than that of opset {}", row->since));
@@ -191,8 +194,9 @@ void Importer::add_call(const Node& node, const Function& function) {
         input.clear(); // an input that is left out
   auto graph = std::make_shared<Graph>();
   graph->nodes = std::move(nodes);
-  for (const std::string& output : function.outputs)
-    graph->outputs.emplace_back().name = output;
+  const Op call(*this, node, 1);
+  for (size_t i = 0; i < function.outputs.size(); ++i)
+    if (call.wants(i)) graph->outputs.emplace_back().name = function.outputs[i];
   written_out_.push_back(graph);
   count_uses(*graph, scope);
   Scope* const outer = scope_;
@@ -216,7 +220,7 @@ void Importer::add_call(const Node& node, const Function& function) {
   }
   leave();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i].empty()) continue;
+    if (!call.wants(i)) continue;
     if (i >= function.outputs.size() || !scope.values.contains(function.outputs[i]))
       throw Refused("its function does not give this output");
     scope_->values[node.outputs[i]] = scope.values[function.outputs[i]];

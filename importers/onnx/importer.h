@@ -181,7 +181,8 @@ private:
 
   const Model& model_;
   const ImportOptions& options_;
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const Function*> functions_;
+  using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>; // domain, name, overload
+  std::map<FunctionKey, const Function*> functions_;
   std::set<std::string> unused_options_; // of dims and inputs: the names that were not met
   SizeAtoms sizes_;
   SizeFacts facts_;

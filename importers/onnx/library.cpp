@@ -548,11 +548,30 @@ void loss(Op& op, const Row& row) {
   op.define_all(call.text(), {{op[0].dtype, unknown_dims(rank)}, {op[0].dtype, op[0].dims}});
 }
 
+// A mask has the batches, heads, rows and keys of the scores, as far as it has them and does not stretch.
+void retype_mask(Op& op, size_t along) {
+  const Size keys = op.has(4) ? op[4].dims[2] + op[1].dims[along] : op[1].dims[along];
+  const Size heads = op.rank(0) == 4 ? op[0].dims[1] : Size(op.integer("q_num_heads", 0));
+  const Size scores[] = {op[0].dims[0], heads, op[0].dims[along], keys};
+  Dims dims = op[3].dims;
+  if (dims.size() > 4) op.refuse("its mask has more than four axes");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const size_t axis = i + 4 - dims.size();
+    const bool is_short = axis == 3 && op.has(6);
+    if (!dims[i].is(1) && !is_short) dims[i] = scores[axis];
+  }
+  op.retype(3, dims);
+}
+
 void attention(Op& op, const Row&) {
   const size_t along = op.rank(1) == 4 ? 2 : 1;
   retype_axis(op, 1, 0, 0, 0);
   retype_axis(op, 2, 0, 0, 0);
   retype_axis(op, 2, along, 1, along);
+  retype_axis(op, 4, 0, 0, 0);
+  retype_axis(op, 5, 0, 0, 0);
+  retype_axis(op, 5, 2, 4, 2);
+  if (op.has(3)) retype_mask(op, along);
   Call call(op, "attention");
   call.integer("is_causal", 0).integer("kv_num_heads", 0).integer("q_num_heads", 0).integer("qk_matmul_output_mode", 0);
   call.integer("left_window_size", -1).integer("right_window_size", -1);
@@ -561,10 +580,15 @@ void attention(Op& op, const Row&) {
   if (op.integer("softmax_precision", 0) != 0)
     call.named("softmax_precision", std::string(name_of(type_of_attribute(op, "softmax_precision", DType::F32))));
   const DType dtype = op[0].dtype;
-  op.define_all(call.text(), {{dtype, unknown_dims(op.rank(0))},
-                              {dtype, unknown_dims(4)},
-                              {dtype, unknown_dims(4)},
-                              {dtype, unknown_dims(4)}});
+  const Dims &q = op[0].dims, &k = op[1].dims, &v = op[2].dims;
+  Dims y(q);
+  if (q.size() == 4)
+    y[3] = v.size() == 4 ? v[3] : unknown_size();
+  else if (q != v)
+    y.back() = unknown_size();
+  Dims keys = k.size() == 4 ? k : unknown_dims(4), values = v.size() == 4 ? v : unknown_dims(4);
+  if (op.has(4)) keys[2] = values[2] = unknown_size();
+  op.define_all(call.text(), {{dtype, y}, {dtype, keys}, {dtype, values}, {dtype, unknown_dims(4)}});
 }
 
 void flex_attention(Op& op, const Row&) {

@@ -42,7 +42,7 @@ Importer::Importer(const Model& model, const ImportOptions& options, Choices* ch
   constant_names_ = names_;
   constants_.is_constant = true;
   for (const Function& function : model.functions)
-    functions_.emplace(std::tuple(function.domain, function.name, function.overload), &function);
+    functions_.emplace(FunctionKey(function.domain, function.name, function.overload), &function);
 }
 
 Dims Importer::dims_of_input(const ValueInfo& input) {
@@ -228,6 +228,9 @@ std::string Importer::program(const std::vector<ValuePtr>& outputs) {
   }
   if (outputs.size() != 1) results = "(" + results + ")", types = "(" + types + ")";
   compute_constants();
+  const std::set<std::string> read = drop_unread(main_.lines, results);
+  for (Weight& weight : weights_)
+    if (!read.contains(weight.name)) weight.name.clear();
   Statements statements{main_.lines, results, types_, {}};
   for (const Weight& weight : weights_) {
     if (weight.name.empty()) continue;

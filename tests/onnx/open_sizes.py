@@ -120,6 +120,58 @@ def fused():
     yield "DynamicQuantizeMatMul", [quick], {"x": real(3, 5)}, steps | {"w": matrix, "b": vector}
 
 
+    yield "CDist", [made("CDist", "x z", metric="euclidean")], {"x": real(3, 4), "z": real(5, 4)}, {}
+    for bits, zeros in [(4, None), (4, RNG.integers(0, 256, 5 * 2).astype(np.uint8)), (8, None), (8, RNG.integers(0, 256, 5 * 3).astype(np.uint8)), (4, real(15))]:
+        packed = {"w": RNG.integers(0, 256, (5, 3, 16 * bits // 8)).astype(np.uint8), "s": np.abs(real(15)) / 10}
+        packed |= {"z": zeros} if zeros is not None else {}
+        node = made("MatMulNBits", "x w s" + " z" * (len(packed) - 2), K=40, N=5, bits=bits, block_size=16)
+        yield f"MatMulNBits {bits} {'' if zeros is None else zeros.dtype}", [node], {"x": real(2, 3, 40)}, packed
+
+
+def attended():
+    """Attention as ONNX Runtime's tools for optimizing transformers write it."""
+    def made(op, names, results="y", **attributes):
+        return NODE(op, [n.strip("_") for n in names.split()], results.split(), domain="com.microsoft", num_heads=4, **attributes)
+    i32, x = np.int32, real(2, 5, 16)
+    weights, past = {"w": real(16, 48), "b": real(48)}, real(2, 2, 4, 3, 4)
+    masks = {"none": None, "ends": np.array([3, 5], i32), "kept": np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 0]], i32), "rows": RNG.integers(0, 2, (2, 5, 5)).astype(i32)}
+    for name, mask in masks.items():
+        feeds = {"x": x} if mask is None else {"x": x, "m": mask}
+        for causal in (0, 1):
+            node = made("Attention", "x w b" + " m" * (len(feeds) - 1), unidirectional=causal, scale=0.4)
+            yield f"Attention {name} {causal}", [node], feeds, weights
+    node = made("Attention", "x w b m past", "y present", unidirectional=1)
+    yield "Attention past", [node], {"x": x, "m": RNG.integers(0, 2, (2, 8)).astype(i32), "past": past}, weights
+    yield "Attention present", [made("Attention", "x w b _ past", "p y")], {"x": x, "past": past}, weights
+    yield "Attention bias", [made("Attention", "x w b _ _ z")], {"x": x, "z": real(1, 4, 5, 5)}, weights
+    sizes = made("Attention", "x w b", qkv_hidden_sizes=[8, 8, 32])
+    yield "Attention sizes", [sizes], {"x": x}, weights
+    rows = {"x": x, "k": real(2, 7, 16), "v": real(2, 7, 32)}
+    yield "MultiHeadAttention", [made("MultiHeadAttention", "x k v b m")], {**rows, "m": np.array([4, 7], i32)}, {"b": real(64)}
+    split = {"x": x, "k": real(2, 4, 7, 4), "v": real(2, 4, 7, 4)}
+    yield "MultiHeadAttention split", [made("MultiHeadAttention", "x k v b")], split, {"b": real(48)}
+    before = {"x": x, "k": real(2, 5, 16), "v": real(2, 5, 16), "z": real(2, 4, 3, 4), "u": real(2, 4, 3, 4)}
+    yield "MultiHeadAttention past", [made("MultiHeadAttention", "x k v _ _ _ z u", "a y c", unidirectional=1)], before, {}
+    steps = {"s": np.float32(0.02), "t": np.float32(0.01), "zs": np.uint8(120), "zt": np.uint8(130)}
+    whole = {"w": RNG.integers(0, 256, (16, 48)).astype(np.uint8), "b": real(48)}
+    yield "QAttention", [made("QAttention", "x w b s t _ zs zt")], {"x": RNG.integers(0, 256, (2, 5, 16)).astype(np.uint8)}, steps | whole
+    for at in (np.array([3]), np.array([[0, 3, 1, 2, 4], [1, 2, 3, 4, 5]])):
+        yield f"com.microsoft RotaryEmbedding {at.ndim}", [made("RotaryEmbedding", "x p c s", interleaved=at.ndim - 1)], {"x": x, "p": at}, {"c": real(20, 2), "s": real(20, 2)}
+    ids = {"x": RNG.integers(0, 9, (2, 5)).astype(i32), "k": RNG.integers(0, 2, (2, 5)).astype(i32), "m": masks["kept"]}
+    tables = {"w": real(9, 16), "p": real(12, 16), "s": real(2, 16), "g": real(16), "b": real(16)}
+    embedded = NODE("EmbedLayerNormalization", ["x", "k", "w", "p", "s", "g", "b", "m"], ["a", "e"], domain="com.microsoft")
+    yield "EmbedLayerNormalization", [embedded, made("Attention", "a wa ba e")], ids, tables | {"wa": weights["w"], "ba": weights["b"]}
+    turned = {"c": real(40, 8), "s": real(40, 8)}
+    for name, count, before, window in [("first", 5, 0, -1), ("next", 1, 6, -1), ("more", 3, 6, 2), ("room", 1, 12, -1)]:
+        total = 7 if name == "room" else before + count
+        feeds = {"x": real(1, count, 64), "k": real(1, count, 32), "v": real(1, count, 32), "e": np.array([total - 1], i32), "t": np.array([total], i32)}
+        feeds |= {n: real(1, 2, before, 16) for n in "zu" if before}
+        node = made("GroupQueryAttention", f"x k v {'z u' if before else '_ _'} e t c s", "y p r", kv_num_heads=2, do_rotary=1, local_window_size=window)
+        yield f"GroupQueryAttention {name}", [node], feeds, turned
+    packed = made("GroupQueryAttention", "x _ _ _ _ e t", "y p r", kv_num_heads=2, softcap=2.0)
+    yield "GroupQueryAttention packed", [packed], {"x": real(2, 5, 128), "e": np.array([4, 4], i32), "t": np.array([5], i32)}, {}
+
+
 def learned():
     """What scikit-learn and its like have learned."""
     def made(op, results="y", **attributes):
@@ -155,7 +207,39 @@ def learned():
     yield "Normalizer L1", [made("Normalizer", norm="L1")], known, {}
     yield "Normalizer L2", [made("Normalizer", norm="L2")], known, {}
     yield "Imputer", [made("Imputer", imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan"))], rows, {}
+    yield "Normalizer MAX", [made("Normalizer", norm="MAX")], {"x": np.abs(real(20, 3))}, {}
+    keys = {"x": np.array([[1, 2], [3, 7]])}
+    yield "LabelEncoder", [made("LabelEncoder", keys_int64s=[3, 1, 7], values_int64s=[5, 6, 9], default_int64=-4)], keys, {}
+    yield "LabelEncoder reals", [made("LabelEncoder", keys_int64s=[3, 1, 7], values_floats=[0.5, 6.0, 9.0])], keys, {}
+    halves = {"x": np.array([[1, 2.5], [3, 0.5]], np.float32)}
+    yield "LabelEncoder of reals", [made("LabelEncoder", keys_floats=[0.5, 3.0], values_int64s=[5, 6])], halves, {}
+    columns = NODE("FeatureVectorizer", ["x", "z"], ["y"], domain="ai.onnx.ml", inputdimensions=[3, 1])
+    yield "FeatureVectorizer", [columns], {"x": real(20, 3), "z": real(20, 1)}, {}
+    vectors = {"n_supports": 4, "support_vectors": real(12).tolist(), "coefficients": [0.5, -1.0, 2.0, 0.25], "rho": [0.3]}
+    for kernel in ["LINEAR", "POLY", "RBF", "SIGMOID"]:
+        for one in (0, 1):
+            svm = made("SVMRegressor", kernel_type=kernel, kernel_params=[0.3, 0.5, 3.0], one_class=one, **vectors)
+            yield f"SVMRegressor {kernel} {one}", [svm], known, {}
+    two = {"kernel_type": "RBF", "kernel_params": [0.3, 0.5, 3.0], "support_vectors": real(21).tolist()}
+    for results in ["y z", "z y"]:
+        pair = made("SVMClassifier", results, classlabels_ints=[4, 7], vectors_per_class=[3, 4], coefficients=real(7).tolist(), rho=[0.1], **two)
+        yield f"SVMClassifier {results}", [pair], known, {}
+        three = made("SVMClassifier", results, classlabels_ints=[4, 7, 9], vectors_per_class=[3, 0, 4], coefficients=real(14).tolist(), rho=[0.1, -0.2, 0.3], **two)
+        yield f"SVMClassifier three {results}", [three], known, {}
     yield "OneHotEncoder", [made("OneHotEncoder", cats_int64s=[3, 1, 7])], {"x": np.array([[1, 2], [3, 7]])}, {}
+
+
+def called():
+    """Functions of the model's own, one inside another, with long names and short ones."""
+    for outer in ["twice", "the_longer_name_of_a_function"]:
+        yield f"function {outer}", [NODE(outer, ["x"], ["y"], domain="local")], {"x": real(2, 3)}, {}
+
+
+def local_functions(nodes):
+    sets, inner = [helper.make_opsetid("", 23), helper.make_opsetid("local", 1)], "halved_by_a_function_inside"
+    bodies = {inner: [NODE("Constant", [], ["half"], value_float=0.5), NODE("Mul", ["x", "half"], ["y"])], "less": [NODE("Neg", ["x"], ["y"])]}
+    parts = [NODE(inner, ["x"], ["a"], domain="local"), NODE("less", ["a"], ["b"], domain="local"), NODE("Sub", ["x", "b"], ["y"])]
+    return [helper.make_function("local", name, ["x"], ["y"], body, sets) for name, body in {**bodies, nodes[0].op_type: parts}.items()]
 
 
 def columns():
@@ -187,15 +271,18 @@ def model_of(nodes, feeds, constants):
 
     def value(name, array):
         # Known are axes of 1, which stretch, and those that attributes or weights are about.
-        last = any(node.op_type in ("Attention", "RotaryEmbedding", "GRU") for node in nodes) and array.ndim > 2
-        sizes = [n if n == 1 or (last and i == array.ndim - 1) or (groups and i == 1) else f"{name}{i}" for i, n in enumerate(array.shape)]
+        last = any(node.op_type in ("RotaryEmbedding", "GRU") or "Attention" in node.op_type for node in nodes) and array.ndim > 2
+        wide = [1] if any(node.op_type == "FeatureVectorizer" for node in nodes) else []
+        heads = {4: [1], 5: [0, 2]}.get(array.ndim, []) if last and array.dtype == np.float32 else [1] * groups
+        sizes = [n if n == 1 or (last and array.dtype != np.int32 and i == array.ndim - 1) or i in heads or i in wide else f"{name}{i}" for i, n in enumerate(array.shape)]
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), sizes)
 
     made = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
     result = onnx.ValueInfoProto(name="y")
     graph = helper.make_graph(nodes, "g", [value(n, a) for n, a in feeds.items()], [result], made)
-    domains = [helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
-    model = helper.make_model(graph, opset_imports=domains, ir_version=10)
+    domains = [helper.make_opsetid("local", 1), helper.make_opsetid("", 18 if groups else 23), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
+    own = local_functions(nodes) if nodes[0].domain == "local" else []
+    model = helper.make_model(graph, opset_imports=domains, ir_version=10, functions=own)
     return onnx.shape_inference.infer_shapes(model)
 
 
@@ -230,7 +317,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *fused(), *learned(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *equal(), *fused(), *attended(), *learned(), *called(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 
