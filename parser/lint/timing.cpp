@@ -2,6 +2,7 @@
 #include "parser/lint/rules.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace tl::lint {
@@ -31,35 +32,44 @@ private:
     return is_start ? names_.declared(let->pattern->span) : nullptr;
   }
 
+  // Where the clock is read once more, for the time since `start`.
+  struct Reading {
+    size_t statement;
+    const ast::Expr* clock;
+  };
+
   void follow(const Symbol& start, const std::vector<ast::Stmt*>& statements, size_t first) {
+    const std::vector<Reading> ends = ends_of(start, statements, first);
+    if (ends.size() != 1) return; // two readings compare the time of issue with that of the result
     bool works = false;
-    for (size_t i = first; i < statements.size(); ++i) {
-      if (const ast::Expr* end = end_of(*statements[i], start)) {
-        // Two readings compare the time of issue with that of the result.
-        const bool is_compared = std::any_of(statements.begin() + static_cast<ptrdiff_t>(i) + 1, statements.end(),
-                                             [&](const ast::Stmt* later) { return end_of(*later, start); });
-        if (works && !is_compared) report(*end, start, *statements[i - 1]);
-        return;
-      }
+    for (size_t i = first; i < ends[0].statement; ++i) {
       if (may_wait(*statements[i])) return;
       works = works || does_work(*statements[i]);
     }
+    if (works) report(*ends[0].clock, start, *statements[ends[0].statement - 1]);
   }
 
-  // `time() - start`
-  const ast::Expr* end_of(const ast::Stmt& s, const Symbol& start) const {
-    const ast::Expr* found = nullptr;
-    bool waits = false;
-    Visitor visitor;
-    visitor.on_expr = [&](const ast::Expr& e) {
-      const auto* binary = ast::as<ast::Binary>(e);
-      if (binary && binary->op == ast::BinaryOp::Subtract && reads_clock(binary->left) &&
-          names_.meaning(binary->right->span) == &start)
-        found = binary->left;
-      waits = waits || called(e) == "wait" || called(e) == "wait_all";
-    };
-    visitor.walk(s);
-    return waits ? nullptr : found;
+  // `time() - start`, and `end - start` behind `let end = time()`.
+  std::vector<Reading> ends_of(const Symbol& start, const std::vector<ast::Stmt*>& statements, size_t first) const {
+    std::vector<Reading> ends;
+    std::map<const Symbol*, Reading> clocks;
+    for (size_t i = first; i < statements.size(); ++i) {
+      bool waits = false;
+      std::vector<Reading> here;
+      Visitor visitor;
+      visitor.on_expr = [&](const ast::Expr& e) {
+        waits = waits || called(e) == "wait" || called(e) == "wait_all";
+        const auto* binary = ast::as<ast::Binary>(e);
+        if (!binary || binary->op != ast::BinaryOp::Subtract || names_.meaning(binary->right->span) != &start) return;
+        if (reads_clock(binary->left)) here.push_back({i, binary->left});
+        if (const auto clock = clocks.find(names_.meaning(binary->left->span)); clock != clocks.end())
+          ends.push_back(clock->second);
+      };
+      visitor.walk(*statements[i]);
+      if (!waits) ends.insert(ends.end(), here.begin(), here.end());
+      if (const Symbol* clock = start_of(*statements[i])) clocks[clock] = {i, ast::as<ast::Let>(*statements[i])->value};
+    }
+    return ends;
   }
 
   std::string_view called(const ast::Expr& e) const {

@@ -205,7 +205,12 @@ class Program:
         start, y = self.name("t"), self.name("y")
         self.line(depth, f"let {start} = time()")
         self.line(depth, f"let {y} = ones([9, 9]) * s")
-        self.line(depth, f"print(time() - {start})", "UnfinishedWork")
+        if self.rng.random() < 0.5:
+            self.line(depth, f"print(time() - {start})", "UnfinishedWork")
+        else:
+            end = self.name("t")
+            self.line(depth, f"let {end} = time()", "UnfinishedWork")
+            self.line(depth, f"print({end} - {start})")
         self.line(depth, f"s += {y}.sum()")
 
 
