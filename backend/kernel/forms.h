@@ -7,6 +7,8 @@ namespace tl::kir {
 
 // `times`: 1 or 0: is there anything to do?
 void lower_map(Emitter& emitter, const Layout& layout, const SizeFormula& times = SizeFormula::constant(1));
+// The whole kernel, with its Guards: those over the result's own sizes are checked in the loop that computes it.
+void lower_checked_map(Emitter& emitter, const Layout& layout);
 // A map in blocks of its last axis and another one, in so many ways. False: nothing is read across; the kernel is of no
 // use.
 size_t transposed_ways(const Emitter& emitter);

@@ -323,15 +323,22 @@ void store_outputs(Emitter& e, const std::vector<size_t>& results, const Index& 
   }
 }
 
-void check_guards(Emitter& e, bool vector) {
+void check_guards(Emitter& e, bool vector, const std::vector<ir::Dim>* sizes) {
   for (ir::NodeId id : e.region().nodes) {
     const ir::Node& n = e.function[id];
     if (n.op != ir::Op::Guard) continue;
     const std::vector<ir::Dim>& dims = e.type(n.operands[1]).dims;
+    if (sizes && dims == *sizes) continue;
     const Layout layout{.split = 0, .vector = vector};
     space_phase(e, dims, layout, [&](const Index& index) { e.guard(n, index); });
   }
   e.checked_apart = true;
+}
+
+void check_guards_at(Emitter& e, const Index& index, const std::vector<ir::Dim>& sizes) {
+  for (ir::NodeId id : e.region().nodes)
+    if (const ir::Node& n = e.function[id]; n.op == ir::Op::Guard && e.type(n.operands[1]).dims == sizes)
+      e.guard(n, index);
 }
 
 } // namespace tl::kir

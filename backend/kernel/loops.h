@@ -58,7 +58,10 @@ SizeFormula floor_div(SizeFormula a, const SizeFormula& b);
 // Stores of outputs at one index: every value is computed before the first store. Axes beyond the index have size 1.
 void store_outputs(Emitter& emitter, const std::vector<size_t>& results, const Index& index);
 
-// The Guards of the kernel's own region, as a phase of Checks over their conditions. Sets checked_apart.
-void check_guards(Emitter& emitter, bool vector);
+// The Guards of the kernel's own region, as phases of Checks over their conditions. Sets checked_apart. Those of which
+// the condition has `sizes` are left to the loop over these.
+void check_guards(Emitter& emitter, bool vector, const std::vector<ir::Dim>* sizes = nullptr);
+// That loop's: the Checks at one index.
+void check_guards_at(Emitter& emitter, const Index& index, const std::vector<ir::Dim>& sizes);
 
 } // namespace tl::kir

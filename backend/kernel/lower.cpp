@@ -34,7 +34,7 @@ void mark_exclusive(Kernel& kernel, const ir::Function& function, const ir::Node
   }
 }
 
-constexpr auto map_form = [](Emitter& e, const Layout& layout) { lower_map(e, layout); };
+constexpr auto map_form = &lower_checked_map;
 
 struct Job {
   const ir::Module& module;
@@ -54,7 +54,7 @@ struct Job {
 
   template <class Form> Kernel with_guards(Form form, const Layout& layout) const {
     return build([&](Emitter& e) {
-      check_guards(e, layout.vector);
+      if constexpr (!std::is_same_v<Form, decltype(&lower_checked_map)>) check_guards(e, layout.vector);
       form(e, layout);
     });
   }

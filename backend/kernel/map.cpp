@@ -5,13 +5,21 @@
 
 namespace tl::kir {
 
-void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) {
+namespace {
+
+// `checks`: also the Guards over the output's own sizes.
+void loops(Emitter& e, const Layout& layout, const SizeFormula& times, bool checks) {
   const SaveAndRestore one_by_one(e.one_by_one, layout.one_by_one);
   const ir::Region& region = e.region();
   std::vector<size_t> all;
   for (size_t i = 0; i < region.yields.size(); ++i)
     all.push_back(i);
   const std::vector<ir::Dim>& dims = e.type(region.yields[0]).dims;
+
+  auto store = [&](const Index& index) {
+    if (checks) check_guards_at(e, index, dims);
+    store_outputs(e, all, index);
+  };
 
   // A Concat on the way from the output's own index: one loop per piece instead of a choice per element.
   if (region.yields.size() == 1) {
@@ -39,21 +47,31 @@ void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) {
         for (size_t of : axis_of)
           piece.push_back(e.type(concat.operands[i]).dims[of]);
         e.concat_piece[id] = i;
-        auto store = [&](Index index) {
+        auto store_piece = [&](Index index) {
           ValueId start = e.b.i64(0);
           for (const ir::Dim& dim : before)
             start = e.b.add(start, e.size(dim));
           index[axis] = e.b.add(index[axis], start);
-          store_outputs(e, all, index);
+          store(index);
         };
-        space_phase(e, piece, layout, store, times);
+        space_phase(e, piece, layout, store_piece, times);
         before.push_back(piece[axis]);
       }
       e.concat_piece.clear();
       return;
     }
   }
-  space_phase(e, dims, layout, [&](const Index& index) { store_outputs(e, all, index); }, times);
+  space_phase(e, dims, layout, store, times);
+}
+
+} // namespace
+
+void lower_map(Emitter& e, const Layout& layout, const SizeFormula& times) { loops(e, layout, times, false); }
+
+void lower_checked_map(Emitter& e, const Layout& layout) {
+  const bool together = e.target == Target::Cpu; // on GPUs a failure in a loop would hold up its threads
+  check_guards(e, layout.vector, together ? &e.type(e.region().yields[0]).dims : nullptr);
+  loops(e, layout, SizeFormula::constant(1), together);
 }
 
 } // namespace tl::kir

@@ -5,7 +5,9 @@
 //   offsets   tile = a row; what comes before each node
 //   results   tile = a node; chunk by chunk: the elements as one vector loop, then chains in their segments side by
 //             side, then what comes before a segment is added to it
-// A row of one node needs the last phase alone. Along another axis a tile is a block of columns, row after row.
+// A row of one node needs the last phase alone, and rows of a few segments are a chunk together. Along another axis a
+// tile is a block of columns, row after row; where there are few columns, vectors of them go along the axis by
+// themselves, with all that they carry in registers.
 #include "backend/kernel/forms.h"
 #include "backend/kernel/scalar.h"
 
@@ -13,8 +15,10 @@ namespace tl::kir {
 namespace {
 
 constexpr int64_t kScanChunk = kScanRadix * kScanRadix, kScanNode = kScanRadix * kScanChunk;
-constexpr int64_t kAtOnce = 8;    // chains side by side: each waits for itself
 constexpr int64_t kColumns = 512; // of one tile
+constexpr int64_t kAtOnce = 8;    // chains of one loop: each waits for itself
+constexpr int64_t kBrief = 8;     // segments or elements, at most, that are not worth to be transposed
+constexpr int64_t kNarrow = 32;   // columns, at most, whose state is in registers
 
 using Values = std::vector<ValueId>;
 
@@ -93,13 +97,16 @@ public:
     if (!after_.empty()) return columns();
     // Of an axis whose length is known when the kernel runs, the phases for other lengths have no tiles.
     const SizeFormula length = e_.formula(std::vector{length_}), rows = e_.formula(before_);
-    const SizeFormula is_short = is_at_most(length, kScanRadix), is_node = is_at_most(length, kScanNode);
+    const SizeFormula is_brief = is_at_most(length, kBrief), is_short = is_at_most(length, kBrief * kScanRadix);
+    const SizeFormula is_node = is_at_most(length, kScanNode);
     if (length_.is_constant()) {
-      if (length_.constant <= kScanRadix) return short_rows(rows);
+      if (length_.constant <= kBrief) return brief_rows(rows);
+      if (length_.constant <= kBrief * kScanRadix) return short_rows(SizeFormula::constant(1));
       if (length_.constant <= kScanNode) return rows_of_a_node(rows);
       return long_rows(rows);
     }
-    short_rows(times(rows, is_short));
+    brief_rows(times(rows, is_brief));
+    short_rows(minus(is_short, is_brief));
     rows_of_a_node(times(rows, minus(is_node, is_short)));
     long_rows(times(rows, minus(SizeFormula::constant(1), is_node)));
   }
@@ -117,7 +124,7 @@ private:
   }
 
   // --- along the last axis
-  void short_rows(const SizeFormula& count) {
+  void brief_rows(const SizeFormula& count) {
     phase(
         e_, count,
         [&](ValueId tile) {
@@ -133,9 +140,36 @@ private:
         e_.formula(std::vector{length_}));
   }
 
-  uint32_t buffer() {
-    if (!buffer_) buffer_ = e_.add_workspace(ParamKind::Local, order_.acc, SizeFormula::constant(kScanChunk), "chunk");
-    return *buffer_;
+  // Rows of a few segments, as many as a chunk holds. `is_any`: 1 or 0: are there any?
+  void short_rows(const SizeFormula& is_any) {
+    const SizeFormula all = SizeFormula::constant(kScanRadix), length = e_.formula(std::vector{length_});
+    const SizeFormula together = at_least_one(floor_div(all, at_least_one(ceil_div(length, all))));
+    phase(
+        e_, times(ceil_div(e_.formula(before_), together), is_any),
+        [&](ValueId tile) {
+          const ValueId n = e_.size(length_), zero = b_.i64(0), one = b_.i64(1), radix = b_.i64(kScanRadix);
+          const ValueId segments = b_.udiv(b_.add(n, b_.i64(kScanRadix - 1)), radix), pitch = b_.mul(segments, radix);
+          const ValueId at_once = b_.max(b_.udiv(radix, b_.max(segments, one)), one), first = b_.mul(tile, at_once);
+          const ValueId count = b_.min(at_once, b_.sub(e_.product(before_), first));
+          auto each = [&](const std::function<void(const Index& prefix, ValueId begin)>& body) {
+            e_.serial_loop(zero, count,
+                           [&](ValueId row) { body(e_.decompose(b_.add(first, row), before_), b_.mul(row, pitch)); });
+          };
+          each([&](const Index& prefix, ValueId begin) {
+            e_.loop(zero, n, vector_, [&](ValueId k) { b_.store(buffer(), b_.add(begin, k), element(prefix, k, {})); });
+          });
+          chains(b_.mul(count, segments), b_.min(n, radix));
+          each([&](const Index& prefix, ValueId begin) { chunk_results(prefix, zero, n, begin, order_.none()); });
+        },
+        times(together, length));
+  }
+
+  uint32_t buffer() { return make_buffer(buffer_, "chunk"); }
+  uint32_t across() { return make_buffer(across_, "across"); }
+  uint32_t make_buffer(std::optional<uint32_t>& param, const char* name) {
+    const SizeFormula size = SizeFormula::constant(kScanChunk + kTransposeSlack);
+    if (!param) param = e_.add_workspace(ParamKind::Local, order_.acc, size, name);
+    return *param;
   }
 
   void rows_of_a_node(const SizeFormula& count) {
@@ -202,48 +236,87 @@ private:
       ValueId first = b_.add(begin, b_.mul(c, b_.i64(kScanChunk)));
       ValueId count = b_.min(b_.sub(end, first), b_.i64(kScanChunk));
       e_.loop(zero, count, vector_, [&](ValueId k) { b_.store(buffer(), k, element(prefix, b_.add(first, k), {})); });
-      chains(count);
       ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), b_.i64(kScanRadix));
+      fold_segments(count, segments);
       ValueId before = order_.total(offset, level[0]);
-      Values folded = order_.carry(zero, segments, {order_.none()}, [&](ValueId s, const Values& inner) -> Values {
-        ValueId from = b_.mul(s, b_.i64(kScanRadix)), to = b_.min(b_.add(from, b_.i64(kScanRadix)), count);
-        if (with_results) {
-          ValueId here = order_.total(before, inner[0]);
-          e_.vector_loop(from, to, [&](ValueId k) {
-            ValueId result = order_.narrow(order_.total(here, order_.widen(b_.load(buffer(), k, false))));
-            b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
-          });
-        }
-        return {order_.total(inner[0], order_.widen(b_.load(buffer(), b_.sub(to, b_.i64(1)), false)))};
-      });
-      return {order_.total(level[0], folded[0])};
+      return {order_.total(level[0], chunk_results(prefix, first, count, zero, before, with_results))};
     })[0];
   }
 
-  // Each segment of the buffer becomes its running fold, several of them side by side.
-  void chains(ValueId count) {
-    ValueId one = b_.i64(1), radix = b_.i64(kScanRadix);
-    ValueId groups = b_.udiv(count, b_.i64(kAtOnce * kScanRadix));
-    auto run = [&](ValueId first, int64_t chains, ValueId length) {
-      auto at = [&](int64_t chain, ValueId k) { return b_.add(b_.add(first, b_.i64(chain * kScanRadix)), k); };
-      Values init;
-      for (int64_t c = 0; c < chains; ++c)
-        init.push_back(b_.load(buffer(), at(c, b_.i64(0)), false));
-      order_.carry(one, length, init, [&](ValueId k, const Values& last) {
-        Values next;
-        for (int64_t c = 0; c < chains; ++c) {
-          next.push_back(order_.fold(last[static_cast<size_t>(c)], b_.load(buffer(), at(c, k), false)));
-          b_.store(buffer(), at(c, k), next.back());
-        }
-        return next;
+  // Of so many elements of a row, whose segments are folded from `begin` of the buffer on: what comes before each
+  // segment is added. Gives the fold of all of them.
+  ValueId chunk_results(const Index& prefix, ValueId first, ValueId count, ValueId begin, ValueId before,
+                        bool with_results = true) {
+    const ValueId radix = b_.i64(kScanRadix), zero = b_.i64(0);
+    const ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), radix);
+    return order_.carry(zero, segments, {order_.none()}, [&](ValueId s, const Values& inner) -> Values {
+      const ValueId from = b_.mul(s, radix), to = b_.min(b_.add(from, radix), count);
+      auto folded = [&](ValueId k) { return order_.widen(b_.load(buffer(), b_.add(begin, k), false)); };
+      if (with_results) {
+        const ValueId here = order_.total(before, inner[0]);
+        e_.vector_loop(from, to, [&](ValueId k) {
+          const ValueId result = order_.narrow(order_.total(here, folded(k)));
+          b_.store(out_, e_.linearise(full_index(prefix, b_.add(first, k), {}), type_.dims), result);
+        });
+      }
+      return {order_.total(inner[0], folded(b_.sub(to, b_.i64(1))))};
+    })[0];
+  }
+
+  // Each segment of the buffer becomes its running fold: many side by side, few one after the other.
+  void fold_segments(ValueId count, ValueId segments) {
+    const ValueId zero = b_.i64(0), one = b_.i64(1), radix = b_.i64(kScanRadix);
+    ValueId done = zero;
+    if (size_of(order_.acc) <= 4) {
+      const ValueId are_many = b_.select(b_.le(segments, b_.i64(kBrief)), zero, one);
+      e_.serial_loop(zero, are_many, [&](ValueId) { chains(segments, radix); });
+      done = b_.mul(are_many, segments);
+    } else { // vectors have too few lanes to make up for the transpositions
+      const ValueId groups = b_.udiv(count, b_.i64(kAtOnce * kScanRadix));
+      e_.serial_loop(zero, groups, [&](ValueId g) {
+        Values first;
+        for (int64_t i = 0; i < kAtOnce; ++i)
+          first.push_back(b_.add(b_.mul(g, b_.i64(kAtOnce * kScanRadix)), b_.i64(i * kScanRadix)));
+        chain(buffer(), first, 1, radix);
       });
-    };
-    e_.serial_loop(b_.i64(0), groups, [&](ValueId g) { run(b_.mul(g, b_.i64(kAtOnce * kScanRadix)), kAtOnce, radix); });
-    ValueId segments = b_.udiv(b_.add(count, b_.i64(kScanRadix - 1)), radix);
-    e_.serial_loop(b_.mul(groups, b_.i64(kAtOnce)), segments, [&](ValueId s) {
-      ValueId first = b_.mul(s, radix);
-      run(first, 1, b_.min(radix, b_.sub(count, first)));
+      done = b_.mul(groups, b_.i64(kAtOnce));
+    }
+    e_.serial_loop(done, segments, [&](ValueId s) {
+      const ValueId first = b_.mul(s, radix);
+      chain(buffer(), {first}, 1, b_.min(radix, b_.sub(count, first)));
     });
+  }
+
+  // So many segments of the buffer become running folds, as lanes of vectors between two transpositions. What is beyond
+  // the end of the last one comes to nothing.
+  void chains(ValueId segments, ValueId length) {
+    transpose(across(), buffer(), segments, length);
+    e_.vector_loop(b_.i64(0), segments, [&](ValueId lane) { chain(across(), {lane}, kScanRadix, length); });
+    transpose(buffer(), across(), length, segments);
+  }
+
+  // Segments, whose elements are `apart` in memory from `first` on.
+  void chain(uint32_t memory, const Values& first, int64_t apart, ValueId length) {
+    Values init;
+    for (ValueId at : first)
+      init.push_back(b_.load(memory, at, false));
+    order_.carry(b_.i64(1), length, init, [&](ValueId k, const Values& last) {
+      Values next;
+      for (size_t i = 0; i < first.size(); ++i) {
+        const ValueId at = b_.add(first[i], b_.mul(k, b_.i64(apart)));
+        next.push_back(order_.fold(last[i], b_.load(memory, at, false)));
+        b_.store(memory, at, next.back());
+      }
+      return next;
+    });
+  }
+
+  // Rows of kScanRadix elements become columns of such rows.
+  void transpose(uint32_t to, uint32_t from, ValueId rows, ValueId columns) {
+    const ValueId radix = b_.i64(kScanRadix);
+    Instr copy = make(KOp::CopyTransposed, {b_.i64(0), radix, rows, columns, radix});
+    copy.param = to, copy.source = from;
+    b_.append(std::move(copy), {});
   }
 
   // --- along the last axis, by the blocks of a GPU
@@ -265,13 +338,13 @@ private:
     buffer_ = of_block(order_.acc, kScanRadix * kPadded, "chunk");
     offsets_ = of_block(order_.total_type, kScanRadix + 1, "segments");
     children_ = of_block(order_.total_type, kScanRadix, "children");
-    short_rows(times(rows, is_short));
+    brief_rows(times(rows, is_short));
     phase(e_, times(rows, minus(no(in_parts), is_short)), [&](ValueId row) {
       const Index prefix = e_.decompose(row, before_);
       const ValueId chunks = chunk_count();
       order_.carry(b_.i64(0), chunks, {order_.none()}, [&](ValueId c, const Values& level) -> Values {
         const ValueId count = stage(prefix, c);
-        chunk_results(prefix, c, count, order_.total(order_.none(), level[0]));
+        block_results(prefix, c, count, order_.total(order_.none(), level[0]));
         return {order_.total(level[0], whole(count))};
       });
     });
@@ -322,7 +395,7 @@ private:
   }
   ValueId whole(ValueId count) { return b_.load(offsets_, times_up(count, kScanRadix), false); }
 
-  void chunk_results(const Index& prefix, ValueId c, ValueId count, ValueId before) {
+  void block_results(const Index& prefix, ValueId c, ValueId count, ValueId before) {
     const ValueId first = b_.mul(c, b_.i64(kScanChunk));
     e_.vector_loop(b_.i64(0), count, [&](ValueId k) {
       const ValueId here = order_.total(before, b_.load(offsets_, b_.udiv(k, b_.i64(kScanRadix)), false));
@@ -380,7 +453,7 @@ private:
         offset = offset.valid() ? order_.total(offset, here) : here;
       }
       const ValueId count = stage(prefix, c);
-      chunk_results(prefix, c, count, offset);
+      block_results(prefix, c, count, offset);
     });
   }
 
@@ -447,6 +520,42 @@ private:
 
   // --- along another axis
   void columns() {
+    const SizeFormula width = e_.formula(after_), is_narrow = is_at_most(width, kNarrow), rows = e_.formula(before_);
+    narrow_columns(times(rows, is_narrow)); // each way has its phase, and one of them no tiles
+    wide_columns(minus(SizeFormula::constant(1), is_narrow));
+  }
+
+  void narrow_columns(const SizeFormula& rows) {
+    const SizeFormula work = times(e_.formula(std::vector{length_}), SizeFormula::constant(kNarrow));
+    phase(
+        e_, rows,
+        [&](ValueId row) {
+          const Index prefix = e_.decompose(row, before_);
+          e_.loop(b_.i64(0), e_.product(after_), vector_, [&](ValueId j) { column(prefix, e_.decompose(j, after_)); });
+        },
+        work);
+  }
+
+  void column(const Index& prefix, const Index& rest) {
+    const ValueId n = e_.size(length_), radix = b_.i64(kScanRadix), one = b_.i64(1);
+    const ValueId segments = b_.udiv(b_.add(n, b_.i64(kScanRadix - 1)), radix);
+    const Values none(kScanLevels, order_.none());
+    order_.carry(b_.i64(0), segments, none, [&](ValueId s, const Values& levels) -> Values {
+      const ValueId from = b_.mul(s, radix), to = b_.min(b_.add(from, radix), n), before = order_.offset(levels);
+      auto result = [&](ValueId k, ValueId v) -> Values {
+        const ValueId sum = order_.narrow(order_.total(before, order_.widen(v)));
+        b_.store(out_, e_.linearise(full_index(prefix, k, rest), type_.dims), sum);
+        return {v};
+      };
+      const Values first = result(from, element(prefix, from, rest));
+      const Values last = order_.carry(b_.add(from, one), to, first, [&](ValueId k, const Values& v) {
+        return result(k, order_.fold(v[0], element(prefix, k, rest)));
+      });
+      return order_.after_segment(levels, last[0], b_.add(s, one));
+    });
+  }
+
+  void wide_columns(const SizeFormula& is_wide) {
     SizeFormula blocks = ceil_div(e_.formula(after_), SizeFormula::constant(kColumns));
     SizeFormula width = SizeFormula::constant(kColumns);
     auto local = [&](DType type, const char* name) { return e_.add_workspace(ParamKind::Local, type, width, name); };
@@ -455,7 +564,7 @@ private:
     for (int level = 0; level < kScanLevels; ++level)
       levels.push_back(local(order_.total_type, "level"));
     phase(
-        e_, times(e_.formula(before_), blocks),
+        e_, times(times(e_.formula(before_), blocks), is_wide),
         [&](ValueId tile) {
           ValueId n = e_.size(length_), zero = b_.i64(0), all = e_.product(after_);
           ValueId count = b_.udiv(b_.add(all, b_.i64(kColumns - 1)), b_.i64(kColumns));
@@ -513,6 +622,7 @@ private:
   Order order_;
   uint32_t out_ = 0;
   std::optional<uint32_t> buffer_;      // of a chunk
+  std::optional<uint32_t> across_;      // its segments, side by side
   uint32_t offsets_ = 0, children_ = 0; // on GPUs: before each segment of it, or each child of a node; those
 };
 

@@ -690,3 +690,27 @@ fault(
     "return MUTANT || buffer(source) == kNone || newest(source);",
     "a turn of small tensors reads the current version of one where it should read the old one",
 )
+fault(
+    "backend/kernel/map.cpp",
+    "if (checks) check_guards_at(e, index, dims);",
+    "if (checks && !MUTANT) check_guards_at(e, index, dims);",
+    "where elements are taken by index, the indices are not checked",
+)
+fault(
+    "backend/kernel/scan.cpp",
+    "chains(b_.mul(count, segments), b_.min(n, radix));",
+    "chains(MUTANT ? count : b_.mul(count, segments), b_.min(n, radix));",
+    "of rows that are folded together, only the first segments are",
+)
+fault(
+    "backend/kernel/scan.cpp",
+    "order_.carry(b_.add(from, one), to, first,",
+    "order_.carry(MUTANT ? from : b_.add(from, one), to, first,",
+    "running folds of few columns take the first element of a segment twice",
+)
+fault(
+    "backend/kernel/scan.cpp",
+    "done = b_.mul(are_many, segments);",
+    "done = MUTANT ? segments : b_.mul(are_many, segments);",
+    "the few segments at the end of a row are not folded",
+)

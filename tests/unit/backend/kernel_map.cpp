@@ -243,6 +243,29 @@ TEST_CASE("maps: nested reductions, lazy if, loops, failing guards") {
   CHECK(failure->b == 20);
 }
 
+TEST_CASE("what a map takes is checked in its own loop") {
+  for (const char* length : {"9", "40"}) {
+    auto l = lower_text("site 0 \"IndexOutOfRange\" \"{0} of {1}\" hint \"\" @0\n" + with_matrix(length, "20", R"(
+  %four: i64 = constant i64 4
+  %i: i64[%n] = iota
+  %at: i64[%n] = mul %i, %four
+  %y: f32[%n] = kernel %b, %at, %n, %m {kernel = nest} {
+    %ok: bool[%n] = lt %at, %m
+    %safe: i64[%n] = guard %at, %ok, %at, %m {site = 0}
+    %p: f32[%n] = gather %b, %safe {ints = [0]}
+    yield %p
+  }
+  yield %t, %y
+)"));
+    auto failure = compare(l);
+    REQUIRE(failure);
+    CHECK(failure->element == 5);
+    CHECK(failure->a == 20);
+    CHECK(count(l.text, "for vector") == 1);
+    CHECK(count(l.text, "check site") == 1);
+  }
+}
+
 TEST_CASE("random bits and integers") {
   auto l = lower_text(R"(func @main(%t: token) {
   %n: i64 = constant i64 19

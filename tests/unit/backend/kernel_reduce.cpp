@@ -188,9 +188,9 @@ TEST_CASE("reductions in the middle, of integers, of bools, under masks, of cons
 }
 
 TEST_CASE("running folds along either axis") {
-  for (int n : {0, 1, 40})
+  for (auto [n, m] : {std::pair{0, 33}, {1, 33}, {40, 33}, {40, 7}, {70, 20}, {5, 270}, {3, 256}, {2, 1100}})
     for (std::string axis : {"0", "1"}) {
-      auto l = lower_text(with_matrix(n, 33,
+      auto l = lower_text(with_matrix(n, m,
                                       R"(
   %y: f32[%n, %m] = kernel %x, %n, %m {kernel = nest} {
     %e: f32[%n, %m] = exp %x
@@ -201,7 +201,9 @@ TEST_CASE("running folds along either axis") {
   yield %t, %y
 )"));
       compare(l);
-      CHECK(count(l.text, "for vector") == (axis == "0" ? 4 : 5)); // a node of a row, whole or as one of many
+      // Columns: wide ones, and few in one loop. Rows: those of a few segments, a node, and one as one of many.
+      CHECK(count(l.text, "for vector") == (axis == "0" ? 5 : 11));
+      CHECK(count(l.text, "transposed") == (axis == "0" ? 0 : 8)); // segments are lanes
     }
 }
 
