@@ -1,6 +1,9 @@
 """Values as HTML, for notebooks: from the text and type that `tl repl` shows, so that both have the same digits."""
 import html
+import itertools
 import re
+import struct
+import zlib
 
 _TENSOR = re.compile(r"([a-z]\w*)\[([\d, ]+)\]$")
 _MOST, _EDGE = 12, 5  # rows and columns of a table; beyond, so many at both ends
@@ -25,6 +28,24 @@ def html_of(shown, type):
     return head + "".join(
         "<div>⋮</div>" if plane is None else "<div><code>[%d]</code></div>%s" % (index, table(plane, shape[2], shape[1]))
         for index, plane in cut(values, shape[0]))
+
+
+def is_picture(type):
+    """Bytes of red, green, blue, and maybe opacity, as `load` gives them of a picture's file; no more of them than a page should hold."""
+    match = re.match(r"u8\[(\d+), (\d+), [34]\]$", type)
+    return bool(match) and 4 <= min(int(match[1]), int(match[2])) and int(match[1]) * int(match[2]) <= 4 << 20
+
+
+def png_of(pixels):
+    """The PNG file of a picture, an array of the shape [height, width, 3 or 4]."""
+    height, width, channels = pixels.shape
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    lines = b"".join(b"\0" + bytes(itertools.chain.from_iterable(row)) for row in pixels.tolist())
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
 
 
 def nested(text):

@@ -1,5 +1,6 @@
 """tl in Jupyter: `tl kernel --install` (or `python -m tl.kernel --install`) makes it known there. Needs ipykernel."""
 import argparse
+import base64
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import tempfile
 
 from . import _tl
 from ._errors import CompileError, InternalError, RunError
-from ._pages import html_of
+from ._pages import html_of, is_picture, png_of
 from ._program import compile as _compile
 
 try:
@@ -68,7 +69,7 @@ class _Cell:
     def __init__(self, kernel, silent):
         self.kernel, self.silent = kernel, silent
         self.parent = kernel.get_parent("shell")
-        self.shown = None
+        self.shown, self.type = None, ""
 
     def send(self, kind, content):
         if self.silent:
@@ -86,6 +87,7 @@ class _Cell:
         self.release()
         if kind == "text/plain":
             page = html_of(content, type)
+            self.type = type
             self.shown = {"text/plain": content, **({"text/html": page} if page else {})}
         else:
             self.send("display_data", {"data": {kind: content, "text/plain": "<%s>" % kind}, "metadata": {}})
@@ -137,6 +139,9 @@ class TlKernel(Kernel):
             if failure:
                 self.cell.release()
         cell, self.cell = self.cell, None
+        if cell.shown and not failure and is_picture(cell.type):
+            cell.shown["image/png"] = base64.b64encode(png_of(_tl._lookup_piece(self.program, "_"))).decode()
+            del cell.shown["text/html"]
         return cell.shown, failure
 
     def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, **_):

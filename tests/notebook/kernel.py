@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """What the kernel of tl shows and answers, asked by jupyter_client. JUPYTER_PATH says where it is installed."""
+import base64
 import contextlib
 import os
 import queue
+import struct
 import sys
 import tempfile
 import time
+import zlib
 
 from jupyter_client.manager import start_new_kernel
 
@@ -109,6 +112,24 @@ def tensors_are_tables(kernel):
     assert ">false</td>" in page, page
     for plain in ("1.5", "zeros([0, 3])", "zeros([1, 1, 1, 1])", '"text"', "list(1, 2)"):
         assert "text/html" not in kernel.outputs(plain)[0][1], plain
+
+
+@test
+def pixels_are_pictures(kernel):
+    pixels = "[u8(if c == 3 { 255 } else { 10 * i + j + c }) for i in 0..5, j in 0..7, c in 0..%d]"
+    for channels, kind in ((3, 2), (4, 6)):
+        data = kernel.outputs(pixels % channels)[0][1]
+        assert "text/html" not in data and data["text/plain"].endswith(": u8[5, 7, %d]" % channels), data
+        png = base64.b64decode(data["image/png"])
+        assert png[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">IIBB", png[16:26]) == (7, 5, 8, kind), png[:30]
+        size = struct.unpack(">I", png[33:37])[0]
+        row = 1 + 7 * channels
+        lines = zlib.decompress(png[41:41 + size])
+        equal(len(lines), 5 * row)
+        wanted = [255 if c == 3 else 10 * i + j + c for i in range(5) for j in range(7) for c in range(channels)]
+        equal([byte for i in range(5) for byte in lines[i * row + 1:(i + 1) * row]], wanted)
+    for other in ("zeros([5, 7, 3])", "zeros([5, 7, 2], u8)", "zeros([5, 7], u8)", "zeros([1, 7, 3], u8)"):
+        assert "image/png" not in kernel.outputs(other)[0][1], other
 
 
 @test
