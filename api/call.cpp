@@ -208,7 +208,8 @@ Content tl_function::call(const tl_argument* arguments, size_t count) {
     const std::optional<ParamInfo> complex = outside(params.at(values.size()), own[i]);
     const ParamInfo& param = complex ? *complex : params.at(values.size());
     auto wanted = [&](const std::string& what) {
-      usage(kWrongType, fmt::format("{}: {} is wanted, and this is {}", param.name, param.type_text, what));
+      const std::string& name = own[i].declared ? own[i].declared->name : param.name;
+      usage(kWrongType, fmt::format("{}: {} is wanted, and this is {}", name, param.type_text, what));
     };
     if (is_number(argument.kind)) {
       if (!param.record.empty() || param.kind == ParamInfo::Kind::Str) wanted("a number");

@@ -84,6 +84,23 @@ Declaration declaration_of(const SourceManager& sources, const ast::Function& fu
   return result;
 }
 
+std::optional<Declaration> declaration_of_lambda(const std::string& expression) {
+  if (expression.empty() || expression[0] != '|') return std::nullopt;
+  SourceManager sources;
+  Diagnostics diagnostics;
+  const ast::File file = parse(sources, sources.add("<expression>", expression), diagnostics);
+  if (diagnostics.has_errors() || file.statements.size() != 1) return std::nullopt;
+  const auto* statement = ast::as<ast::ExprStmt>(file.statements[0]);
+  const auto* lambda = statement ? ast::as<ast::Lambda>(statement->value) : nullptr;
+  if (!lambda) return std::nullopt;
+  Declaration result;
+  result.name = expression;
+  for (const ast::Param& param : lambda->params)
+    result.parameters.push_back(declared(sources, param.name.text, param.type, param.default_value, param.doc, {}));
+  result.text = expression;
+  return result;
+}
+
 Declaration declaration_of(const SourceManager& sources, const ast::Struct& record) {
   Declaration result;
   result.name = record.name.text;

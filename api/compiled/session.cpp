@@ -16,6 +16,9 @@ std::shared_ptr<CompiledSession> compiled(tl_session* session) {
 
 std::unique_ptr<tl_function> CompiledSession::make_function(const std::string& source, const std::string& expression,
                                                             std::shared_ptr<const Declaration> like) {
+  if (!like)
+    if (std::optional<Declaration> own = declaration_of_lambda(expression))
+      like = std::make_shared<const Declaration>(std::move(*own));
   return std::make_unique<CompiledFunction>(*this, source, texts_.at(source), expression, std::move(like));
 }
 

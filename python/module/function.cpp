@@ -315,7 +315,10 @@ PyObject* make_function(Session* session, tl_function* function, const char* sou
   self->expression = PyUnicode_FromString(expression);
   self->like = like ? PyUnicode_FromString(like) : given(Py_None);
   if (!self->expression || !self->like) return nullptr;
-  if (declaration == Py_None) return owner.release();
+  if (declaration == Py_None) {
+    self->known->parameters = parameters_of_lambda(expression);
+    return owner.release();
+  }
   self->declaration = given(declaration);
   const char *name, *text, *result, *doc, *from;
   int is_generic, is_struct;

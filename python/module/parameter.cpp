@@ -50,4 +50,16 @@ Parameter parse_parameter(std::string_view name, std::string_view type) {
   return out;
 }
 
+std::vector<Parameter> parameters_of_lambda(std::string_view expression) {
+  std::vector<Parameter> found;
+  const size_t end = expression.find('|', 1);
+  if (end == expression.npos || expression[0] != '|') return found;
+  for (const std::string_view part : split(expression.substr(1, end - 1))) {
+    const size_t colon = part.find(':');
+    const std::string_view type = colon == part.npos ? std::string_view() : part.substr(colon + 1);
+    found.push_back(parse_parameter(trimmed(part.substr(0, colon)), type));
+  }
+  return found;
+}
+
 } // namespace tl::python

@@ -19,5 +19,7 @@ struct Parameter {
 };
 
 Parameter parse_parameter(std::string_view name, std::string_view type);
+// Those of an expression that is a lambda, `|x: f64, y| …`; none of any other.
+std::vector<Parameter> parameters_of_lambda(std::string_view expression);
 
 } // namespace tl::python

@@ -182,6 +182,21 @@ class Functions(Case):
         with self.assertRaises(tl.CompileError):
             self.p.function("|x| nobody(x)")(x)
 
+    def test_types_of_lambdas(self):
+        f = self.p.function
+        self.assertEqual(f("|x: f64| x + 0.1")(0.2), 0.2 + 0.1)
+        self.assertEqual(f("|x: f64| x")(1), 1.0)
+        self.same(f("|x: f64[_]| x * 2.0")([1, 2]), np.array([2.0, 4.0]))
+        self.assertEqual(f("|x: (f64, i64)| x")((0.1, 2)), (0.1, 2))
+        self.assertEqual(f("|xs: List<f64[_]>| len(xs)")([np.ones(2), np.ones(3)]), 2)
+        self.assertEqual(f('|x: bool, y: str| "{x} {y}"')(True, "a"), "true a")
+        with self.assertRaisesRegex(OverflowError, "^x: 300 does not fit into i8"):
+            f("|x: i8| x")(300)
+        with self.assertRaisesRegex(TypeError, "^x: f64 is wanted, and this is a text"):
+            f("|x: f64| x")("a")
+        with self.assertRaisesRegex(TypeError, "needs an argument for 'y'"):
+            f("|x: f64, y| x")(1.0)
+
     def test_pickle(self):
         x = np.arange(3, dtype=np.float32)
         self.same(pickle.loads(pickle.dumps(self.p.scale))(x), 2 * x)
