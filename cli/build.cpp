@@ -179,7 +179,6 @@ int build_library(BuildFlags& flags) {
   if (flags.python || !flags.wheel.empty()) {
     package = package_of(whole, exported, flags.compile);
     if (!package) return kRejected;
-    package->is_folder = flags.python;
   }
   StageLine stage;
   stage.say(fmt::format("compiling {} function{}, and linking", programs.size(), programs.size() == 1 ? "" : "s"));
@@ -264,8 +263,8 @@ void add_build(Command app, int& exit_code) {
   command.add_flag("--python", flags->python,
                    "with --lib: the folder OUT beside it, a Python package of the same functions");
   command.add_flag("--wheel", flags->wheel,
-                   "with --lib: that package as a file for pip beside it, OUT-VERSION-cp39-abi3-….whl; --wheel=VERSION "
-                   "(default: 0.1.0)");
+                   "with --lib: that folder, and the package as a file for pip beside it, OUT-VERSION-cp39-abi3-….whl; "
+                   "--wheel=VERSION (default: 0.1.0)");
   command.add_flag("-g", flags->build.symbols, "keep symbols and lines for debuggers and profilers");
   add_model_options(command, flags->import);
   add_compiling_options(command, flags->compile);

@@ -139,6 +139,7 @@ if command -v python3 >/dev/null && python3 -c 'import sys; sys.exit(sys.version
   fi
   check "a wheel" 0 '^$' -- "$tl" build --lib --wheel=1.2.0 "$samples/mlp.tl" -o wheel/mlp
   check "its package" 0 "^one: 1 flowers" -- "${python[@]}" "$programs/wheel.py" wheel/mlp-1.2.0-cp39-abi3-*.whl unpacked
+  check "beside the library" 0 "^5$" -- sh -c "cd wheel && PYTHONPATH= ${python[*]} -c 'import mlp; print(len(mlp.__doc__[:5]))'"
   check "the same bytes again" 0 '^$' -- sh -c "'$tl' build --lib --wheel=1.2.0 '$samples/mlp.tl' -o again/mlp && cmp wheel/*.whl again/*.whl"
   # What a package does is what the program does that the package tl loads.
   step "a program for both" 0 '^$' -- "$tl" build --lib --python "$programs/layer.tl" -o layer

@@ -327,20 +327,18 @@ void build_library(const Library& library, std::vector<BuildProgram> programs, s
 
   std::string module;
   if (package) {
-    const bool is_folder = package->is_folder;
     module = build_extension(workshop, std::move(*package), std::move(sources), options);
     if (!options.wheel_version.empty()) {
       const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
       write_wheel((folder / wheel_name(library, options.wheel_version)).string(), library, options.wheel_version,
                   module);
     }
-    if (!is_folder) package.reset();
   }
   deliver(job.output, options.output + ".so", true);
   deliver(archive, options.output + ".a", false);
   write_text(options.output + ".h", c_header(library));
   if (!package) return;
-  // A folder: Python would take OUTPUT.so for OUTPUT.py, but a package goes before both.
+  // A folder, with a wheel too: Python would take OUTPUT.so for OUTPUT.py, but a package goes before both.
   std::error_code error;
   std::filesystem::create_directory(options.output, error);
   if (error)

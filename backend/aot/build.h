@@ -24,7 +24,6 @@ struct PackagePrograms {
   std::vector<BuildProgram> programs;
   std::vector<Declaration> declarations;
   std::vector<ProgramCall> calls;
-  bool is_folder = false; // whether it is wanted beside the library, and not only as a wheel
 };
 
 struct BuildOptions {
