@@ -305,6 +305,35 @@ static bool has_same_ranks(const Type& wanted, const Type& actual) {
                     has_same_ranks);
 }
 
+// The sizes of a result that elements of these arguments tell, by the callee's atoms; they may have other sizes of the
+// callee in them.
+static std::map<AtomId, Size> told_by_elements(Context& cx, const Signature& signature,
+                                               const std::vector<Signature::Param>& params,
+                                               const std::vector<ExprPtr>& args) {
+  std::map<AtomId, Size> told, elements;
+  if (signature.told_by_elements.empty()) return told;
+  std::set<AtomId> unknown;
+  for (const ParameterElement& element : signature.elements) {
+    const AtomId atom = cx.program.variables[element.variable.index].atom;
+    const auto param =
+        std::find_if(params.begin(), params.end(), [&](const auto& one) { return one.var == element.parameter; });
+    const auto size = param == params.end()
+                          ? std::nullopt
+                          : element_size(cx, *args[static_cast<size_t>(param - params.begin())], element.index);
+    if (size)
+      elements[atom] = *size;
+    else
+      unknown.insert(atom);
+  }
+  for (const auto& [atom, size] : signature.told_by_elements) {
+    std::vector<AtomId> mentioned;
+    cx.program.atoms.collect(size, mentioned);
+    if (std::none_of(mentioned.begin(), mentioned.end(), [&](AtomId one) { return unknown.contains(one); }))
+      told[atom] = cx.program.atoms.substitute(size, elements);
+  }
+  return told;
+}
+
 // Solves the callee's sizes from the arguments, checks the arguments against the parameters, makes the node.
 ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, std::vector<ExprPtr> args, Span span,
                     InstanceId instance) {
@@ -373,6 +402,7 @@ ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, 
         fine = false; // said where the function is checked
       }
     }
+  const std::map<AtomId, Size> told = told_by_elements(cx, signature, params, args);
   for (size_t i = 0; i < params.size() && fine; ++i)
     fine = fits_solved(cx, params[i].type, args[i]->type, known,
                        fmt::format("argument `{}` of `{}`", names[i], info.decl->name.text), *args[i]);
@@ -387,6 +417,10 @@ ExprPtr finish_call(Context& cx, FunctionInfo& info, const Signature& original, 
     node->as<typed::CallExpr>().size_args.push_back(known[atom]);
   std::map<AtomId, Size> with_result = known;
   for (const auto& fresh : signature.result_atoms) {
+    if (auto size = told.find(fresh.atom); size != told.end()) {
+      with_result[fresh.atom] = cx.program.atoms.substitute(size->second, known);
+      continue;
+    }
     SizeAtom atom = cx.program.atoms[fresh.atom];
     atom.kind = AtomKind::Fresh;
     atom.name = fmt::format("axis {} of `{}`", fresh.axis,

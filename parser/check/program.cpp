@@ -307,6 +307,10 @@ void check_instance(Context& cx, InstanceId id) {
     infer_result(cx, state, body, first_local_atom);
   else if (!signature.has_result)
     infer_open_sizes(cx, state, body, first_local_atom);
+  signature.elements = context.elements;
+  std::vector<typed::Stmt> elements = element_variables(cx);
+  body.statements.insert(body.statements.begin(), std::make_move_iterator(elements.begin()),
+                         std::make_move_iterator(elements.end()));
   finalize(cx, body);
   for (VarId var : context.variables) {
     cx.open.settle(cx.program.variables[var.index].type);
@@ -369,14 +373,22 @@ static void infer_result(Context& cx, InstanceState& state, const typed::Block& 
         same = same && type->shape[k] == into.shape[k];
       std::vector<AtomId> atoms;
       cx.program.atoms.collect(into.shape[k], atoms);
-      for (AtomId atom : atoms)
+      bool told = same; // by what the caller knows of elements of parameters
+      for (AtomId atom : atoms) {
+        const bool is_element = std::any_of(
+            cx.function->elements.begin(), cx.function->elements.end(),
+            [&](const ParameterElement& element) { return cx.program.variables[element.variable.index].atom == atom; });
         same = same && atom.index < first_local_atom;
+        told = told && (atom.index < first_local_atom || is_element);
+      }
       if (same) continue;
+      const Size own = into.shape[k];
       AtomId id =
           size_atom(cx, AtomKind::Fresh, fmt::format("axis {} of the result of `{}`", k, state.info->decl->name.text),
                     state.info->decl->name.span);
       into.shape[k] = Size::of(id);
       signature.result_atoms.push_back({id, path, static_cast<uint32_t>(k)});
+      if (told) signature.told_by_elements[id] = own;
     }
     for (size_t i = 0; i < into.elements.size(); ++i) {
       std::vector<const Type*> inner;

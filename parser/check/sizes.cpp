@@ -1,6 +1,7 @@
 // Equalities between sizes: what is proven, what is rejected, what is left to run time; broadcasting; joins.
 #include "parser/check/sizes.h"
 #include "parser/check/functions.h"
+#include "parser/check/leaves.h"
 #include "parser/check/lists.h"
 #include "parser/check/modules.h"
 #include "parser/check/names.h"
@@ -49,6 +50,71 @@ static std::optional<Size> number_of(const typed::LiteralExpr& literal) {
   return Size(static_cast<int64_t>(literal.negative ? 0 - magnitude : magnitude));
 }
 
+static ExprPtr element_value(Context& cx, VarId parameter, int64_t index, Span span) {
+  ExprPtr whole = variable_value(cx, parameter, span);
+  if (whole->type.is_tuple()) {
+    auto part = make_expr(typed::TupleGetExpr{static_cast<uint32_t>(index)}, span, Type::scalar(DType::I64));
+    part->operands.push_back(std::move(whole));
+    return part;
+  }
+  typed::Subscript at;
+  at.kind = typed::Subscript::Kind::At;
+  at.value = size_expr(Size(index), span);
+  at.in_range = true;
+  at.span = span;
+  auto element = make_expr(typed::IndexExpr{}, span, Type::scalar(DType::I64));
+  element->as<typed::IndexExpr>().subscripts.push_back(std::move(at));
+  element->operands.push_back(std::move(whole));
+  return element;
+}
+
+// The atom of an element of a parameter of this function; nothing where it has no such elements.
+// `makes`: it becomes a size here, else only where it is one already.
+static std::optional<AtomId> parameter_element(Context& cx, VarId parameter, int64_t index, Span span, bool makes) {
+  constexpr int64_t kMostElements = 8;
+  if (!cx.function->signature) return std::nullopt;
+  if (!makes && cx.function->elements.empty()) return std::nullopt;
+  const auto& params = cx.function->signature->params;
+  if (std::none_of(params.begin(), params.end(), [&](const auto& param) { return param.var == parameter; }))
+    return std::nullopt;
+  for (const ParameterElement& known : cx.function->elements)
+    if (known.parameter == parameter && known.index == index) return cx.program.variables[known.variable.index].atom;
+  const typed::Variable& whole = cx.program.variables[parameter.index];
+  const Type type = cx.open.resolved(whole.type);
+  const bool is_vector = type.is_tensor() && type.rank() == 1 && type.dtype == DType::I64 && !type.open &&
+                         type.shape[0].is_constant() && type.shape[0].constant() <= kMostElements;
+  const int64_t count = is_vector         ? type.shape[0].constant()
+                        : type.is_tuple() ? static_cast<int64_t>(type.elements.size())
+                                          : 0;
+  if (index < 0) index += count;
+  if (whole.is_mutable || index < 0 || index >= count) return std::nullopt;
+  for (const ParameterElement& known : cx.function->elements)
+    if (known.parameter == parameter && known.index == index) return cx.program.variables[known.variable.index].atom;
+  if (!makes) return std::nullopt;
+  if (!is_vector) {
+    const Type& part = type.elements[static_cast<size_t>(index)];
+    if (!part.is_scalar() || part.dtype != DType::I64 || part.open) return std::nullopt;
+  }
+  const VarId own = new_variable(cx, fmt::format("{}[{}]", whole.name, index), Type::scalar(DType::I64), false, span);
+  bind_atom(cx, own);
+  cx.function->elements.push_back({parameter, own, index});
+  return cx.program.variables[own.index].atom;
+}
+
+// The same of an expression that is one.
+static std::optional<AtomId> parameter_element(Context& cx, const typed::Expr& e, bool makes) {
+  const auto* whole = e.operands.empty() ? nullptr : e.operands[0]->get_if<typed::VariableExpr>();
+  if (!whole) return std::nullopt;
+  if (const auto* part = e.get_if<typed::TupleGetExpr>())
+    return parameter_element(cx, whole->var, static_cast<int64_t>(part->index), e.span, makes);
+  const auto* element = e.get_if<typed::IndexExpr>();
+  if (!element || element->subscripts.size() != 1 || element->subscripts[0].kind != typed::Subscript::Kind::At)
+    return std::nullopt;
+  const std::optional<Size> at = number_of(cx, *element->subscripts[0].value);
+  if (!at || !at->is_constant()) return std::nullopt;
+  return parameter_element(cx, whole->var, at->constant(), e.span, makes);
+}
+
 std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
   Type t = cx.open.resolved(e.type);
   if (!t.is_scalar() || t.dtype != DType::I64) return std::nullopt;
@@ -61,6 +127,7 @@ std::optional<Size> number_of(Context& cx, const typed::Expr& e) {
     if (atom.valid()) return Size::of(atom);
     return std::nullopt;
   }
+  if (const auto element = parameter_element(cx, e, false)) return Size::of(*element);
   if (const auto* list = e.get_if<typed::ListExpr>(); list && list->op == typed::ListOp::Length) {
     const auto* made = e.operands[0]->get_if<typed::ListExpr>();
     if (!made || made->op != typed::ListOp::Make) return std::nullopt;
@@ -313,12 +380,42 @@ static bool subtracts(const Context& cx, const Size& number) {
   return least >= INT64_MIN / 2 && most <= INT64_MAX / 2;
 }
 
+// The elements of parameters that a size is computed from are sizes themselves.
+static void take_elements(Context& cx, const typed::Expr& e) {
+  (void)parameter_element(cx, e, true);
+  if (!e.is<typed::ScalarExpr>()) return;
+  for (const ExprPtr& operand : e.operands)
+    take_elements(cx, *operand);
+}
+
+std::optional<Size> element_size(Context& cx, const typed::Expr& value, int64_t index) {
+  if (value.is<typed::TensorLiteralExpr>() || value.is<typed::TupleExpr>()) {
+    if (index >= static_cast<int64_t>(value.operands.size())) return std::nullopt;
+    const std::optional<Size> known = number_of(cx, *value.operands[static_cast<size_t>(index)]);
+    if (!known || !cx.program.atoms.computes(*known)) return std::nullopt;
+    return cx.program.atoms.unwrapped(*known);
+  }
+  const auto* variable = value.get_if<typed::VariableExpr>();
+  const auto atom = variable ? parameter_element(cx, variable->var, index, value.span, true) : std::nullopt;
+  return atom ? std::optional(Size::of(*atom)) : std::nullopt;
+}
+
+std::vector<typed::Stmt> element_variables(Context& cx) {
+  std::vector<typed::Stmt> all;
+  for (const ParameterElement& element : cx.function->elements) {
+    const Span span = cx.program.variables[element.variable.index].span;
+    all.push_back(let_variable(element.variable, element_value(cx, element.parameter, element.index, span), span));
+  }
+  return all;
+}
+
 // An i64 value where a size is expected: itself if it is one, else a new atom that this node binds.
 Size size_argument(Context& cx, ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what) {
   value = to_i64(cx, std::move(value), what);
   if (value->type.is_error()) return 0;
   Span span = value->span;
   Size size;
+  take_elements(cx, *value);
   auto known = number_of(cx, *value);
   if (known && cx.program.atoms.computes(*known) && (not_negative || subtracts(cx, *known)))
     size = not_negative ? cx.program.atoms.unwrapped(*known) : *known;

@@ -181,6 +181,12 @@ struct Bindings {
   std::map<std::string, std::vector<Size>> spreads; // exact: of ..s
 };
 
+// An element of a parameter, a short vector or a tuple of integers, that is used as a size: a variable of the body.
+struct ParameterElement {
+  VarId parameter, variable;
+  int64_t index;
+};
+
 struct Signature {
   struct Param {
     VarId var; // invalid: static
@@ -192,6 +198,8 @@ struct Signature {
   bool has_result = false;
   Type result;
   std::vector<typed::FreshAtom> result_atoms;
+  std::map<AtomId, Size> told_by_elements; // of these, the ones that follow from elements of parameters
+  std::vector<ParameterElement> elements;
 };
 
 struct InstanceState {
@@ -266,6 +274,7 @@ struct FunctionContext {
   std::vector<Loop> loops;
   SizeFacts facts;
   std::vector<VarId> captures;
+  std::vector<ParameterElement> elements;
   std::vector<PendingCall> calls;
   std::vector<Diagnostic> reports;
 };
