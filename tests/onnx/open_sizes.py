@@ -125,6 +125,9 @@ def fused():
     sums = [made("QLinearAdd", "x s zs z t zt r zr", "a"), made("QLinearMul", "a r zr z t zt r zr", "b")]
     sums += [made("QLinearLeakyRelu", "b r zr r zr", "c", alpha=0.1), made("QLinearSigmoid", "c r zr s zs", "d")]
     yield "QLinearAdd", [*sums, made("QLinearConcat", "r zr a r zr c r zr d s zs", axis=1)], bytes_of, steps
+    halves = {"s": np.float32(0.25), "t": np.float32(0.5), "zs": np.uint8(120), "zt": np.uint8(5)}
+    for op in ["QLinearAdd", "QLinearMul"]:
+        yield f"{op} ties", [made(op, "x s zs z s zs t zt")], bytes_of, halves
     pools = [made("QLinearAveragePool", "x s zs r zr", "a", kernel_shape=[2, 2]), made("QLinearGlobalAveragePool", "a r zr t zt", "b")]
     yield "QLinearAveragePool", [*pools, made("QLinearSoftmax", "b t zt s zs", "y", axis=1, opset=13)], {"x": bytes_of["x"]}, steps
     matrix = RNG.integers(0, 256, (5, 4)).astype(np.uint8)
