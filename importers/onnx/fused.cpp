@@ -26,7 +26,9 @@ constexpr Fused kFused[] = {
     {"MatMulIntegerToFloat", "a b as bs az bz bias",
      "i = MatMulInteger a b az bz; f = Cast i to=1; t = Mul as bs; r = Mul f t; y = Add? r bias"},
     {"QLinearAdd", "a as az b bs bz ys yz",
-     "A = DequantizeLinear a as az; B = DequantizeLinear b bs bz; C = Add A B; y = QuantizeLinear C ys yz"},
+     "one = Constant value_float=1.0; A = DequantizeLinear a one az; B = DequantizeLinear b one bz; ra = Div as ys; "
+     "rb = Div bs ys; P = Mul A ra; Q = Mul B rb; C = Add P Q; Z = Cast yz to=1; S = Add C Z; zero = Sub yz yz; "
+     "y = QuantizeLinear S one zero"}, // the zero point is there before it rounds
     {"QLinearAveragePool", "x s z ys yz",
      "f = DequantizeLinear x s z; p = AveragePool f auto_pad=@auto_pad ceil_mode=@ceil_mode kernel_shape=@kernel_shape "
      "pads=@pads strides=@strides count_include_pad=@count_include_pad; y = QuantizeLinear p ys yz"},
@@ -35,7 +37,9 @@ constexpr Fused kFused[] = {
     {"QLinearLeakyRelu", "x s z ys yz",
      "f = DequantizeLinear x s z; r = LeakyRelu f alpha=@alpha:0.01; y = QuantizeLinear r ys yz"},
     {"QLinearMul", "a as az b bs bz ys yz",
-     "A = DequantizeLinear a as az; B = DequantizeLinear b bs bz; C = Mul A B; y = QuantizeLinear C ys yz"},
+     "one = Constant value_float=1.0; A = DequantizeLinear a one az; B = DequantizeLinear b one bz; p = Mul as bs; "
+     "r = Div p ys; P = Mul A B; C = Mul P r; Z = Cast yz to=1; S = Add C Z; zero = Sub yz yz; "
+     "y = QuantizeLinear S one zero"},
     {"QLinearSigmoid", "x s z ys yz", "f = DequantizeLinear x s z; r = Sigmoid f; y = QuantizeLinear r ys yz"},
     {"QLinearSoftmax", "x s z ys yz",
      "f = DequantizeLinear x s z; r = Softmax f axis=@axis; y = QuantizeLinear r ys yz"},

@@ -244,7 +244,7 @@ public:
   void retype(size_t i, const Dims& dims);
   const Contents* contents(size_t i) { return has(i) ? in.contents(*value(i)) : nullptr; }
   // Integers of a known number that may be computed by the program: sizes where they are known, else `text` has them.
-  std::vector<Size> integers_of(size_t i);
+  std::vector<Size> integers_of(size_t i, std::optional<size_t> number = {});
   Size integer_of(size_t i);                                  // one
   std::optional<std::vector<int64_t>> constants_of(size_t i); // known integers
 

@@ -76,7 +76,7 @@ std::string Op::operand(size_t i, size_t rank) {
   return in.text(*in.constant(input.dtype, {{}, known->items}));
 }
 
-std::vector<Size> Op::integers_of(size_t i) {
+std::vector<Size> Op::integers_of(size_t i, std::optional<size_t> number) {
   Value& input = *value(i);
   std::vector<Size> result;
   if (const Contents* known = in.contents(input)) {
@@ -86,10 +86,11 @@ std::vector<Size> Op::integers_of(size_t i) {
     }
     return result;
   }
-  if (input.rank() > 1 || (input.rank() == 1 && !input.dims[0].is_constant()))
+  if (number && input.rank() == 1) in.require_equal(input.dims[0], static_cast<int64_t>(*number));
+  if (input.rank() > 1 || (input.rank() == 1 && !number && !input.dims[0].is_constant()))
     refuse(fmt::format("how many elements its input {} has is known only when it runs", i));
   const std::string text = in.text(input);
-  const int64_t count = input.rank() == 0 ? 1 : input.dims[0].constant();
+  const int64_t count = input.rank() == 0 ? 1 : number ? static_cast<int64_t>(*number) : input.dims[0].constant();
   if (count > kLargestContents)
     refuse(fmt::format("its input {} has {} elements, which are too many to be known one by one", i, count));
   for (int64_t k = 0; k < count; ++k) {
@@ -295,8 +296,8 @@ std::string filled(Op& op, std::string_view form) {
 const Row* find_row(const Node& node) {
   static const auto rows = [] {
     std::map<std::pair<std::string_view, std::string_view>, Row> all;
-    for (auto part : {elementwise_rows, shape_rows, reduction_rows, neural_rows, control_rows, loop_rows, sequence_rows,
-                      library_rows})
+    for (auto part : {elementwise_rows, shape_rows, place_rows, reduction_rows, neural_rows, control_rows, loop_rows,
+                      sequence_rows, library_rows})
       for (const Row& row : part())
         all.emplace(std::pair(row.domain, row.name), row);
     return all;

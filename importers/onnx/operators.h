@@ -38,6 +38,7 @@ Dims product_dims(Op& op, size_t a, size_t b);
 // Of one file each.
 std::vector<Row> elementwise_rows();
 std::vector<Row> shape_rows();
+std::vector<Row> place_rows();
 std::vector<Row> reduction_rows();
 std::vector<Row> neural_rows();
 std::vector<Row> control_rows();

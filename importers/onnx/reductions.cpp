@@ -39,6 +39,15 @@ std::optional<Size> joined(Op& op, std::string_view name, const Contents& known)
   return all;
 }
 
+// Of something whose length the data says, and which may be nothing: detections, positions of what is not 0.
+bool may_be_nothing(Op& op, const Size& n) {
+  if (op.in.sizes().proves_not_negative(n - Size(1), op.in.facts())) return false;
+  std::vector<AtomId> leaves;
+  op.in.sizes().collect(n, leaves);
+  return std::any_of(leaves.begin(), leaves.end(),
+                     [&](AtomId leaf) { return op.in.sizes()[leaf].kind != AtomKind::Named; });
+}
+
 // Floats and i64 by the functions that everybody uses; what ONNX has ways of its own with (nothing to reduce, axes that
 // are an empty list, results of narrow integers) by those of the module onnx.
 void reduce(Op& op, const Row& row) {
@@ -55,11 +64,12 @@ void reduce(Op& op, const Row& row) {
       gone[static_cast<size_t>(op.axis(a, rank))] = true;
   Dims dims;
   std::vector<std::string> named;
+  const bool is_extreme = row.name == "ReduceMax" || row.name == "ReduceMin" || row.name == "ReduceLogSumExp";
   bool is_usual = rank > 0 && !nothing && (is_float(dtype) || (dtype == DType::I64 && row.name != "ReduceMean"));
   for (size_t i = 0; i < rank; ++i) {
     if (gone[i]) {
       named.push_back(std::to_string(i));
-      is_usual &= !op[0].dims[i].is(0);
+      is_usual &= !op[0].dims[i].is(0) && !(is_extreme && may_be_nothing(op, op[0].dims[i]));
     }
     if (!gone[i] || keep) dims.push_back(gone[i] ? Size(1) : op[0].dims[i]);
   }

@@ -383,8 +383,13 @@ Cut cut(Op& op, const Size& n, Size from, const Size& to, int64_t step) {
 
 void slice(Op& op, const Row&) {
   const size_t rank = op.rank(0);
+  std::optional<size_t> number; // of bounds: one, unless the axes or steps say more, where only the run knows it
+  if (op.version >= 10 && !op.contents(1) && op.rank(1) == 1 && !op[1].dims[0].is_constant()) {
+    const auto others = op.has(3) ? op.constants_of(3) : op.has(4) ? op.constants_of(4) : std::nullopt;
+    number = others ? others->size() : 1;
+  }
   auto bounds = [&](const char* name, size_t input) -> Dims {
-    if (op.version >= 10) return op.has(input) ? op.integers_of(input) : Dims();
+    if (op.version >= 10) return op.has(input) ? op.integers_of(input, number) : Dims();
     Dims result;
     for (int64_t v : op.integers(name, std::vector<int64_t>()))
       result.emplace_back(v);
@@ -751,44 +756,6 @@ void range(Op& op, const Row&) {
             dtype, {count});
 }
 
-void eye_like(Op& op, const Row&) {
-  op.require_axes(0, 2);
-  const DType dtype =
-      op.attribute("dtype") ? dtype_of(static_cast<int32_t>(op.integer("dtype", 1))).value_or(DType::F32) : op[0].dtype;
-  const Dims dims = op[0].dims;
-  const int64_t k = op.integer("k", 0);
-  op.define(0,
-            fmt::format("{}([j - i == {} for i in 0..{}, j in 0..{}])", name_of(dtype), k, op.in.size_text(dims[0]),
-                        op.in.size_text(dims[1])),
-            dtype, dims);
-}
-
-void nonzero(Op& op, const Row&) {
-  const std::string x = op.text(0);
-  const size_t rank = op.rank(0);
-  if (rank == 0 || rank > 4) op.refuse(fmt::format("its input has {} axes, and 1 to 4 are read", rank));
-  const std::string places = op.in.fresh_name("places");
-  op.in.write(fmt::format("let {} = nonzero({})", places, x));
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < rank; ++i)
-    parts.push_back(fmt::format("{}[{}]", places, i));
-  op.define(0, fmt::format("stack(({},))", joined(parts)), DType::I64,
-            {Size(static_cast<int64_t>(rank)), unknown_size()});
-}
-
-void trilu(Op& op, const Row&) {
-  const bool upper = op.integer("upper", 1) != 0;
-  std::string k;
-  if (op.has(1)) {
-    const Contents* known = op.contents(1);
-    k = known && known->items.size() == 1 ? op.in.size_text(known->items[0].top)
-        : op.rank(1) == 0                 ? op.text(1)
-                                          : op.text(1) + "[0]";
-    k = fmt::format(", k = {}", k);
-  }
-  op.define(0, fmt::format("{}({}{})", upper ? "triu" : "tril", op.text(0), k), op[0].dtype, op[0].dims);
-}
-
 } // namespace
 
 std::vector<Row> shape_rows() {
@@ -797,11 +764,9 @@ std::vector<Row> shape_rows() {
       {"Constant", 1, "", constant},
       {"ConstantOfShape", 9, "", constant_of_shape},
       {"Expand", 8, "", expand},
-      {"EyeLike", 9, "", eye_like},
       {"Flatten", 1, "", flatten},
       {"Gather", 1, "", gather},
       {"GatherElements", 11, "", gather_elements},
-      {"NonZero", 9, "", nonzero},
       {"Pad", 2, "", pad},
       {"Range", 11, "", range},
       {"Reshape", 5, "", reshape},
@@ -812,7 +777,6 @@ std::vector<Row> shape_rows() {
       {"Squeeze", 1, "", squeeze},
       {"Tile", 6, "", tile},
       {"Transpose", 1, "", transpose},
-      {"Trilu", 14, "", trilu},
       {"Unsqueeze", 1, "", unsqueeze},
   };
 }

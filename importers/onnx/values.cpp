@@ -59,10 +59,17 @@ void Importer::require_equal(const Size& a, const Size& b, bool may_stretch) {
   std::string left = size_text(a), right = size_text(b);
   write(fmt::format("assert {} == {}{}", left, right, may_stretch ? stretching_hint(a, b) : ""));
   if (block_ != &main_ && block_ != &constants_) return; // it holds in there alone
-  if (auto atom = a.as_atom(); atom && sizes_.is_leaf(*atom))
-    facts_.equal.emplace_back(*atom, b);
-  else if (auto other = b.as_atom(); other && sizes_.is_leaf(*other))
-    facts_.equal.emplace_back(*other, a);
+  auto learn = [&](const Size& leaf, const Size& other) {
+    const std::optional<AtomId> atom = leaf.as_atom();
+    if (!atom || !sizes_.is_leaf(*atom)) return false;
+    const Size value = sizes_.under(other, facts_);
+    std::vector<AtomId> inside;
+    sizes_.collect(value, inside);
+    if (std::find(inside.begin(), inside.end(), *atom) != inside.end()) return false; // it would grow with each use
+    facts_.equal.emplace_back(*atom, value);
+    return true;
+  };
+  if (!learn(a, b)) learn(b, a);
 }
 
 Dims Importer::broadcast(const Dims& a, const Dims& b) {

@@ -43,7 +43,7 @@ std::optional<std::vector<Size>> broadcast(Context& cx, const std::vector<typed:
 ExprPtr coerce(Context& cx, ExprPtr e, const Type& target, const std::string& what,
                const ast::TypeExpr* written = nullptr);
 Size size_argument(Context& cx, ExprPtr value, typed::Expr& node, bool not_negative, const std::string& what);
-// The size that an element of a value is, where that is known: of a list that is written out, of a shape, of a parameter.
+// The size that an element of a value is, where that is known: of a list that is written out, a shape, a parameter.
 std::optional<Size> element_size(Context& cx, const typed::Expr& value, int64_t index);
 // The variables of the elements that the function's sizes are, for the beginning of its body.
 std::vector<typed::Stmt> element_variables(Context& cx);

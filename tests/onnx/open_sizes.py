@@ -58,6 +58,20 @@ def stretched():
     yield "integer gate", gate, {"x": image}, {"w": np.array([[[[3]], [[5]]], [[[7]], [[2]]]], np.uint8)}
 
 
+def of_the_run():
+    """Lengths that the data says."""
+    x, none = real(4, 3), np.zeros(4, bool)
+    chosen = [NODE("NonZero", ["m"], ["p"]), NODE("Squeeze", ["p", "first"], ["q"]), NODE("Gather", ["x", "q"], ["r"])]
+    for op in ["ReduceMax", "ReduceMin", "ReduceLogSumExp", "ReduceSum", "ReduceProd"]:
+        for name, mask in [("some", np.arange(4) != 2), ("none", none)]:
+            yield f"{op} {name}", [*chosen, NODE(op, ["r", "first"], ["y"], keepdims=0)], {"x": x, "m": mask}, {"first": np.array([0])}
+            yield f"{op} of all {name}", [*chosen, NODE(op, ["r"], ["y"])], {"x": x, "m": mask}, {"first": np.array([0])}
+    bounds = [NODE("Compress", ["p", "m"], ["from"]), NODE("Compress", ["q", "m"], ["to"])]
+    for name, mask, places in [("one", np.arange(3) == 1, {}), ("two", np.arange(3) > 0, {"along": np.array([1, 0])})]:
+        feeds = {"x": x, "m": mask, "p": np.array([0, 1, 2]), "q": np.array([2, 3, 3])}
+        yield f"Slice {name}", [*bounds, NODE("Slice", ["x", "from", "to", *places], ["y"])], feeds, places
+
+
 def equal():
     """Sizes that have to be equal."""
     i64 = np.int64
@@ -111,6 +125,9 @@ def fused():
     sums = [made("QLinearAdd", "x s zs z t zt r zr", "a"), made("QLinearMul", "a r zr z t zt r zr", "b")]
     sums += [made("QLinearLeakyRelu", "b r zr r zr", "c", alpha=0.1), made("QLinearSigmoid", "c r zr s zs", "d")]
     yield "QLinearAdd", [*sums, made("QLinearConcat", "r zr a r zr c r zr d s zs", axis=1)], bytes_of, steps
+    halves = {"s": np.float32(0.25), "t": np.float32(0.5), "zs": np.uint8(120), "zt": np.uint8(5)}
+    for op in ["QLinearAdd", "QLinearMul"]:
+        yield f"{op} ties", [made(op, "x s zs z s zs t zt")], bytes_of, halves
     pools = [made("QLinearAveragePool", "x s zs r zr", "a", kernel_shape=[2, 2]), made("QLinearGlobalAveragePool", "a r zr t zt", "b")]
     yield "QLinearAveragePool", [*pools, made("QLinearSoftmax", "b t zt s zs", "y", axis=1, opset=13)], {"x": bytes_of["x"]}, steps
     matrix = RNG.integers(0, 256, (5, 4)).astype(np.uint8)
@@ -317,7 +334,7 @@ def main():
     tl, only = pathlib.Path(sys.argv[1]).resolve(), "".join(sys.argv[2:3])
     onnxruntime.set_default_logger_severity(4)
     with tempfile.TemporaryDirectory() as folder:
-        cases = [*stretched(), *equal(), *fused(), *attended(), *learned(), *called(), *columns(), *random_ones(random.Random(1))]
+        cases = [*stretched(), *of_the_run(), *equal(), *fused(), *attended(), *learned(), *called(), *columns(), *random_ones(random.Random(1))]
         return count(cases, lambda *case: problem(tl, pathlib.Path(folder), *case), only)
 
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 LARGEST = 1e3
 SYMBOLS = {"n": (5, 11), "m": (7, 3), "k": (9, 13)}  # two sizes of each
 KINDS = {np.dtype("f4"): TensorProto.FLOAT, np.dtype("f8"): TensorProto.DOUBLE, np.dtype("i8"): TensorProto.INT64, np.dtype("i4"): TensorProto.INT32,
-         np.dtype("?"): TensorProto.BOOL}
+         np.dtype("?"): TensorProto.BOOL, np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.INT8}
 onnxruntime.set_default_logger_severity(4)
 
 
@@ -677,10 +677,145 @@ def branch(g):
     g.add("If", [condition], graphs=[x], then_branch=branches[0], else_branch=branches[1])
 
 
+def quantized(g):
+    """Steps of 8 bits: through integers and back, and products of them."""
+    x = g.pick(least=2, exact=True)
+    if not x:
+        return
+    bits = g.r.choice([np.uint8, np.int8])
+    scale, zero = g.const(np.float32(0.03125)), g.const(bits(g.r.choice([0, 3])))
+    steps = g.add("QuantizeLinear", [x, scale, zero], exact=True)
+    if not steps:
+        return
+    kind = g.r.randrange(3)
+    if kind == 0:
+        g.add("DequantizeLinear", [steps, scale, zero], exact=True)
+    elif x.is_fixed(x.rank - 1):
+        weights = g.const(g.n.integers(-100, 100, (x.shape[-1], 4)).astype(np.int8))
+        if kind == 1:
+            sums = g.add("MatMulInteger", [steps, weights, zero], exact=True)
+            if sums:
+                g.add("Cast", [sums], exact=True, to=TensorProto.FLOAT)
+        else:
+            whole = g.add("DequantizeLinear", [weights, g.const(np.float32(0.0625))], exact=True)
+            reals = whole and g.add("DequantizeLinear", [steps, scale, zero], exact=True)
+            if reals:
+                g.add("MatMul", [reals, whole])
+
+
+def repeated(g):
+    """A Loop that carries a value a fixed number of times, or one that scans the rows of x."""
+    x = g.pick(least=1)
+    if not x:
+        return
+    name, inner, c = g.name("body"), g.name("inner"), numpy_helper.from_array(np.array(g.n.standard_normal(), "f4"), g.name("k"))
+    nothing = helper.make_empty_tensor_value_info
+    if g.r.random() < 0.5:
+        count, on = g.const(np.array(g.r.choice([1, 2, 9]), "i8")), g.const(np.array(True))
+        if g.r.random() < 0.5:
+            count = g.a_scalar_size(x, g.some_axis(x))
+        turn, still, old = (g.name(wish) for wish in ("turn", "still", "old"))
+        nodes = [helper.make_node("Tanh", [old], [inner]), helper.make_node(g.r.choice(["Add", "Mul"]), [inner, c.name], [name])]
+        nodes.append(helper.make_node("Identity", [still], [still + "_"]))
+        outputs = [nothing(still + "_"), nothing(name)] + ([nothing(inner)] if g.r.random() < 0.5 else [])
+        sizes = [helper.make_tensor_value_info(turn, TensorProto.INT64, []), helper.make_tensor_value_info(still, TensorProto.BOOL, []), nothing(old)]
+        if count:
+            g.add("Loop", [count, on, x], outputs=len(outputs) - 1, body=helper.make_graph(nodes, name, sizes, outputs, [c]))
+    else:
+        row, old, new = (g.name(wish) for wish in ("row", "old", "new"))
+        nodes = [helper.make_node("Mul", [old, c.name], [inner]), helper.make_node("Add", [inner, row], [new]), helper.make_node("Tanh", [new], [name])]
+        start = g.add("ReduceMax", [x] + ([g.ints(0)] if g.opset >= 18 else []), exact=x.exact, keepdims=0, **({} if g.opset >= 18 else {"axes": [0]}))
+        if start:
+            body = helper.make_graph(nodes, name, [nothing(old), nothing(row)], [nothing(new), nothing(name)], [c])
+            g.add("Scan", [start, x], outputs=2, body=body, num_scan_inputs=1, scan_input_directions=[g.r.randrange(2)])
+
+
+def more_slices(g):
+    """Any bounds and steps, also beyond the axis."""
+    x = g.pick(g.r.choice(["f4", "f4", "i8", "?"]), least=1)
+    if not x:
+        return
+    axes = g.r.sample(range(x.rank), g.r.randrange(1, x.rank + 1))
+    bounds = [[g.r.randrange(-14, 15) for _ in axes] for _ in range(2)]
+    steps = [g.r.choice([1, 1, 2, 3, -1, -2, -3]) for _ in axes]
+    cuts = [[len(range(*slice(*of_axis).indices(n))) for n in x.axis(a)] for a, *of_axis in zip(axes, *bounds, steps)]
+    if any(1 in lengths and not x.is_fixed(a) for a, lengths in zip(axes, cuts)):
+        return  # that it is one element, and stretches, is not known when importing
+    g.add("Slice", [x, g.ints(*bounds[0]), g.ints(*bounds[1]), g.ints(*[g.sign(x, a) for a in axes]), g.ints(*steps)], exact=x.exact)
+
+
+def shifted(g):
+    """A part of an axis between two computed sizes, and what is around it."""
+    x = g.pick(least=1)
+    if not x:
+        return
+    axis = g.some_axis(x)
+    half = g.computed_size(x, axis)
+    part = half and g.add("Slice", [x, half, g.ints(2**62), g.ints(g.sign(x, axis))], exact=x.exact)
+    rest = half and g.add("Slice", [x, g.ints(0), half, g.ints(axis)], exact=x.exact)
+    if part and rest:
+        g.add("Concat", [part, rest], exact=x.exact, axis=axis)
+
+
+def filled(g):
+    """Pad by sizes that are computed, Where beside a scalar, ranges backwards."""
+    x = g.pick(least=1)
+    if not x:
+        return
+    kind = g.r.randrange(3)
+    if kind == 0:
+        size = g.computed_size(x, x.rank - 1)
+        pads = size and g.add("Concat", [g.ints(*[0] * (2 * x.rank - 1)), size], exact=True, sizes=True, axis=0)
+        if pads:
+            g.add("Pad", [x, pads], exact=x.exact, mode="constant")
+    elif kind == 1:
+        mask = g.pick("?", where=lambda v: v.rank <= x.rank and all(v.axis(v.rank - k) in (x.axis(x.rank - k), (1, 1)) for k in range(1, v.rank + 1)))
+        if mask:
+            g.add("Where", g.r.choice([[mask, x, g.const(np.float32(-1))], [mask, g.const(np.float32(0.5)), x]]), exact=x.exact)
+    elif x.rank > 1:
+        size = g.a_scalar_size(x, g.some_axis(x))
+        numbers = size and g.add("Range", [size, g.const(np.array(0, "i8")), g.const(np.array(g.r.choice([-1, -2]), "i8"))], exact=True)
+        if numbers:
+            g.add("Cast", [numbers], exact=True, to=TensorProto.FLOAT)
+
+
+def sampled(g):
+    x = g.pick(rank=4)
+    if not x:
+        return
+    if g.r.random() < 0.5 and g.opset >= 16:
+        grid = g.const((g.n.random((x.shape[0], 3, 5, 2)) * 2.6 - 1.3).astype("f4"))
+        if x.is_fixed(0):
+            g.add("GridSample", [x, grid], mode="bilinear" if g.opset < 20 else "linear", padding_mode=g.r.choice(["zeros", "border", "reflection"]),
+                  align_corners=g.r.randrange(2))
+    else:
+        parts = [g.a_size(x, 0), g.a_size(x, 1), g.computed_size(x, 2), g.computed_size(x, 3)]
+        target = all(parts) and g.add("Concat", parts, exact=True, sizes=True, axis=0)
+        if target:
+            g.add("Resize", [x, None, None, target], mode=g.r.choice(["linear", "cubic"]),
+                  coordinate_transformation_mode=g.r.choice(["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]))
+
+
+def gathered(g):
+    """Elements by positions of the same rank, of the data, and where they go."""
+    x = g.pick(least=1, exact=True)
+    if not x:
+        return
+    axis = g.some_axis(x)
+    places = g.add("TopK", [x, g.ints(2)], 2, exact=True, axis=axis)
+    y = g.pick(where=lambda v: v.rank == x.rank and all(v.axis(k) == x.axis(k) for k in range(x.rank)))
+    if not places or not y:
+        return
+    some = g.add("GatherElements", [y, places[1]], exact=y.exact, axis=g.sign(x, axis))
+    if some and g.r.random() < 0.6:
+        g.add("ScatterElements", [x, places[1], some], exact=y.exact, axis=axis, reduction=g.r.choice([None, "max"]) if g.opset >= 18 else None)
+
+
 PROPOSALS = [elementwise] * 6 + [binary] * 6 + [guarded, clip, prelu, steps, compared, compared, integers, integers, casts, reduce, reduce, reduce, rows, rows, normalized,
              normalized, product, product, product, gemm, gemm, einsum, conv, conv, conv, pool, pool, transpose, transpose, flatten, squeezed, squeezed, reshape, reshape,
              reshape, reshape, concat, concat, split, slices, slices, slices, gather, gather, expand, expand, made, made, pad, pad, pictures, pictures, sums, largest,
-             one_hot, scatter, recurrent, recurrent, branch, branch]
+             one_hot, scatter, recurrent, recurrent, branch, branch, quantized, quantized, repeated, repeated, more_slices, more_slices, shifted, filled,
+             filled, sampled, gathered]
 
 
 def generated(seed):
