@@ -720,3 +720,9 @@ fault(
     "const ValueId first = MUTANT ? start : b.max(start, begin), last = b.min(b.add(start, length), end);",
     "of a stretch in which a chunk begins, what is before the chunk is folded, too",
 )
+fault(
+    "backend/cpu/counters.cpp",
+    "state[1] = e_.b.CreateAdd(state[1], further);",
+    "state[1] = e_.b.CreateAdd(state[1], MUTANT ? e_.b.getInt64(0) : further);",
+    "of short rows between two places where a quotient changes, all are the first",
+)
