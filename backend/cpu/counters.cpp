@@ -1,4 +1,5 @@
 #include "backend/cpu/counters.h"
+#include <algorithm>
 #include <set>
 
 namespace tl::cpu {
@@ -84,11 +85,29 @@ bool Counters::give(const Instr& instr, const Values& state) {
   return true;
 }
 
-Values Counters::next(const Values& state) {
+bool Counters::have_runs() const {
+  return std::count_if(levels_.begin(), levels_.end(), [](const Level& l) { return !l.parent; }) == 1;
+}
+
+Value* Counters::runs(const Values& state, Value* turns) {
   auto& b = e_.b;
+  Value* last = b.CreateAdd(b.CreateAdd(state[1], turns), b.CreateSub(levels_[0].by, b.getInt64(1)));
+  return b.CreateUDiv(last, levels_[0].by);
+}
+
+Value* Counters::run(const Values& state) { return e_.b.CreateSub(levels_[0].by, state[1]); }
+
+Values Counters::within_run(Values state, Value* further) {
+  state[1] = e_.b.CreateAdd(state[1], further);
+  return state;
+}
+
+Values Counters::next(const Values& state, Value* turns) {
+  auto& b = e_.b;
+  if (!turns) turns = b.getInt64(1);
   Values next, wraps;
   for (size_t i = 0; i < levels_.size(); ++i) {
-    Value* step = levels_[i].parent ? b.CreateZExt(wraps[*levels_[i].parent], b.getInt64Ty()) : b.getInt64(1);
+    Value* step = levels_[i].parent ? b.CreateZExt(wraps[*levels_[i].parent], b.getInt64Ty()) : turns;
     Value* remainder = b.CreateAdd(state[2 * i + 1], step);
     wraps.push_back(b.CreateICmpEQ(remainder, levels_[i].by));
     next.push_back(b.CreateAdd(state[2 * i], b.CreateZExt(wraps[i], b.getInt64Ty())));

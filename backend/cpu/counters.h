@@ -13,9 +13,15 @@ public:
   Counters(Emitter& emitter, const kir::Block& body, kir::ValueId number);
 
   Values begin(llvm::Value* first); // before the loop: what it carries; the number is at least 0
-  Values next(const Values& state); // at the end of a turn
+  Values next(const Values& state, llvm::Value* turns = nullptr); // at the end of a turn, or of so many of one run
   // In a turn: makes the instruction's result known, if it is one of these divisions.
   bool give(const kir::Instr& instr, const Values& state);
+
+  // Runs of turns in which no quotient changes, if the number itself is divided by one divisor.
+  bool have_runs() const;
+  llvm::Value* runs(const Values& begin, llvm::Value* turns); // how many, of at least one turn
+  llvm::Value* run(const Values& state);                      // turns that are left of it
+  Values within_run(Values state, llvm::Value* further);      // so many turns on
 
 private:
   struct Level {

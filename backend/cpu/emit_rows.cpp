@@ -302,7 +302,7 @@ bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& o
     lanes_ = {lanes};
     Value* mask = known == lanes ? nullptr : tail_mask(length);
     lanes_ = {};
-    loop(first, last, 1, counters.begin(first), [&](Value* number, const Values& state) {
+    auto row = [&](Value* number, const Values& state) {
       before_elements(Val::uniform(number), [&](const Instr& instr) { return counters.give(instr, state); });
       lanes_ = {lanes};
       lanes_.count = mask ? length : nullptr;
@@ -310,7 +310,29 @@ bool Emitter::short_rows(const kir::Phase& phase, const std::function<void()>& o
       set(body.params[0], Val::line(b.getInt64(0), b.getInt64(1)));
       block(body);
       lanes_ = {};
-      return counters.next(state);
+    };
+    const Values begin = counters.begin(first);
+    if (!counters.have_runs()) {
+      loop(first, last, 1, begin, [&](Value* number, const Values& state) {
+        row(number, state);
+        return counters.next(state);
+      });
+      return;
+    }
+    // From one place where a quotient changes to the next: what rows have in common is computed once.
+    Values all{first};
+    all.insert(all.end(), begin.begin(), begin.end());
+    Value* runs = counters.runs(begin, b.CreateSub(last, first));
+    loop(b.getInt64(0), runs, 1, all, [&](Value*, const Values& carried) {
+      const Values state(carried.begin() + 1, carried.end());
+      Value* count = b.CreateBinaryIntrinsic(in::smin, counters.run(state), b.CreateSub(last, carried[0]));
+      loop(b.getInt64(0), count, 1, {}, [&](Value* further, const Values&) {
+        row(b.CreateAdd(carried[0], further), counters.within_run(state, further));
+        return Values{};
+      });
+      Values next = counters.next(state, count);
+      next.insert(next.begin(), b.CreateAdd(carried[0], count));
+      return next;
     });
   };
 

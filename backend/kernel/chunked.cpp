@@ -9,8 +9,13 @@
 // Where columns are few, a vector of them would be mostly empty. If what is folded lies before them, a number of rows
 // is one stretch of memory: kSumLanes rows are folded into as many rows of partial results, the lanes of the order,
 // which lie side by side just so.
+//
+// Where the last axis is folded and short, and others before the columns, too, each row of memory has a stretch of
+// every column: row by row these are folded into the lanes of their columns, which are in workspace, if those of one
+// column are far apart.
 #include "backend/kernel/forms.h"
 #include "ir/graph/op_info.h"
+#include "lang/save_and_restore.h"
 #include <set>
 
 namespace tl::kir {
@@ -20,10 +25,16 @@ namespace {
 // is folded by itself. On GPUs one for each thread, or, of many rows, few, whose rows the threads of a block share.
 constexpr int64_t kShared = 8, kFewRows = 64;
 constexpr int64_t columns_of(Target target, const Layout& layout) {
-  return target != Target::Cpu ? 256 : layout.vector ? 1024 : 16;
+  return target != Target::Cpu ? 256 : layout.vector ? 1024 : 64;
 }
 
-constexpr int64_t kFlatColumns = 48; // at most
+constexpr int64_t kFlatColumns = 48;     // at most
+constexpr int64_t kLongestStretch = 128; // that is folded into lanes in workspace
+constexpr int64_t kNear = 1 << 19;       // bytes
+
+// How columns of a chunk are folded: each by itself, or in few columns as one stretch; all, stretch by stretch; each by
+// itself, along its stretches.
+enum class Way { Columns, Stretches, Along };
 
 struct Folded {
   ir::ValueId value;
@@ -35,7 +46,8 @@ struct Folded {
 class Chunked {
 public:
   Chunked(Emitter& e, const KernelShape& shape, const Layout& layout)
-      : e_(e), outer_(shape.outer), inner_(shape.inner), layout_(layout), columns_(columns_of(e.target, layout)) {}
+      : e_(e), outer_(shape.outer), inner_(shape.inner), reduced_(shape.reduced), layout_(layout),
+        columns_(columns_of(e.target, layout)) {}
 
   void run() {
     for (ir::ValueId yield : e_.region().yields)
@@ -77,7 +89,7 @@ public:
       shares_columns_ = true;
     }
     if (constant && n <= kSumChunk) return one_chunk(); // no parts
-    chunks_ = at_least_one(ceil_div(e_.formula(inner_), SizeFormula::constant(kSumChunk)));
+    chunks_ = at_least_one(kir::ceil_div(e_.formula(inner_), SizeFormula::constant(kSumChunk)));
     SizeFormula columns = e_.formula(outer_);
     for (Folded& r : reduces_) {
       DType acc = value_type(e_.type(r.node->operands[0]).dtype);
@@ -89,7 +101,7 @@ public:
     }
     last_ = last;
     for (int layer = 0; layer <= last; ++layer) {
-      parts_phase(layer);
+      parts_phases(layer);
       columns_phase(
           [&](const Index& index, ValueId column) {
             for (Folded& r : reduces_)
@@ -157,7 +169,22 @@ private:
     e_.b.kernel.phases.back().shares_columns = shares_columns_;
   }
 
-  void parts_phase(int layer) {
+  // Where stretches of memory are folded, how long they are and how far apart says which way it is: each has its phase.
+  void parts_phases(int layer) {
+    if (!layout_.flat || layout_.vector) return parts_phase(layer, Way::Columns);
+    const SizeFormula one = SizeFormula::constant(1), is_short = is_at_most(stretch_formula(), kLongestStretch);
+    const SizeFormula is_near = have_near_stretches();
+    for (const Way way : {Way::Columns, Way::Stretches, Way::Along}) {
+      const SizeFormula is_it = way == Way::Along     ? minus(one, is_short)
+                                : way == Way::Columns ? times(is_short, is_near)
+                                                      : times(is_short, minus(one, is_near));
+      parts_phase(layer, way);
+      SizeFormula& tiles = e_.b.kernel.phases.back().tiles;
+      tiles = times(tiles, is_it);
+    }
+  }
+
+  void parts_phase(int layer, Way way) {
     Builder& b = e_.b;
     SizeFormula blocks = space_tiles(e_, outer_, layout_, columns_);
     phase(
@@ -172,6 +199,7 @@ private:
           ValueId n = e_.product(inner_), begin = b.mul(chunk, b.i64(kSumChunk));
           ValueId end = b.min(b.add(begin, b.i64(kSumChunk)), n);
           auto by_columns = [&] {
+            const SaveAndRestore with(e_.stages_stretches, way != Way::Along);
             loop_over_tile(e_, block, outer_, layout_, columns_, [&](const Index& index) {
               std::vector<std::vector<ValueId>> folded;
               for (Folded& r : reduces_)
@@ -179,19 +207,24 @@ private:
               chunk_done(layer, index, chunk, folded);
             });
           };
-          if (!layout_.flat) return by_columns();
-          ValueId few = b.le(e_.product(columns()), b.i64(kFlatColumns));
-          Instr choice = make(KOp::If, {few});
-          b.open({}, true);
-          flat_chunk(layer, block, chunk, begin, end);
-          choice.blocks.push_back(b.close());
-          b.open({}, true);
-          by_columns();
-          choice.blocks.push_back(b.close());
-          b.append(std::move(choice), {});
+          if (way == Way::Stretches) return stretches_chunk(layer, block, chunk, begin, end);
+          if (!layout_.flat || !layout_.vector) return by_columns();
+          either(
+              b.le(e_.product(columns()), b.i64(kFlatColumns)), [&] { flat_chunk(layer, block, chunk, begin, end); },
+              by_columns);
         },
         SizeFormula::constant(outer_.empty() ? 1 : columns_));
     e_.b.kernel.phases.back().shares_columns = shares_columns_;
+  }
+  template <class Then, class Else> void either(ValueId condition, Then then, Else otherwise) {
+    Instr choice = make(KOp::If, {condition});
+    e_.b.open({}, true);
+    then();
+    choice.blocks.push_back(e_.b.close());
+    e_.b.open({}, true);
+    otherwise();
+    choice.blocks.push_back(e_.b.close());
+    e_.b.append(std::move(choice), {});
   }
   SizeFormula tiles(SizeFormula all) const { return once_ ? times(std::move(all), *once_) : all; }
 
@@ -238,17 +271,13 @@ private:
       });
     };
     if (e_.target != Target::Cpu) return part();
-    Instr choice = make(KOp::If, {b.le(e_.product(inner_), b.i64(kSumChunk))});
-    b.open({}, true);
-    each([&](Folded& r, const std::vector<ValueId>& x) { result_of(r, index, x); });
-    if (layer == last_) outputs(index);
-    for (Folded& r : reduces_)
-      if (r.layer == layer) e_.buffers.erase(r.value.index);
-    choice.blocks.push_back(b.close());
-    b.open({}, true);
-    part();
-    choice.blocks.push_back(b.close());
-    b.append(std::move(choice), {});
+    auto all = [&] {
+      each([&](Folded& r, const std::vector<ValueId>& x) { result_of(r, index, x); });
+      if (layer == last_) outputs(index);
+      for (Folded& r : reduces_)
+        if (r.layer == layer) e_.buffers.erase(r.value.index);
+    };
+    either(b.le(e_.product(inner_), b.i64(kSumChunk)), all, part);
   }
 
   void result_of(Folded& r, const Index& index, const std::vector<ValueId>& folded) {
@@ -305,9 +334,7 @@ private:
     for (Folded* r : folded) {
       const DType acc = acc_of(*r);
       lanes.push_back(workspace(acc, "lanes"));
-      e_.vector_loop(zero, stretch, [&](ValueId at) {
-        b.store(lanes.back(), at, b.constant(acc, identity_of(r->node->as<ir::ReduceAttrs>().op, acc)));
-      });
+      e_.vector_loop(zero, stretch, [&](ValueId at) { b.store(lanes.back(), at, identity(*r)); });
     }
     std::vector<ir::Dim> dims = inner_;
     dims.insert(dims.end(), columns().begin(), columns().end());
@@ -352,6 +379,91 @@ private:
     });
   }
 
+  // --- short stretches
+  size_t last_stretch() const { return inner_.size() - e_.last_stretch(*reduces_[0].node); } // where it begins
+  SizeFormula stretch_formula() const { return e_.formula(std::span(inner_).subspan(last_stretch())); }
+  // Does a cache keep what a chunk's stretches lie in, from one column to the next?
+  SizeFormula have_near_stretches() const {
+    const size_t before = last_stretch() - 1; // the folded axis along which stretches follow each other
+    const auto kept = static_cast<size_t>(reduced_[before]) - before;
+    const SizeFormula elements = at_most(e_.formula(inner_), SizeFormula::constant(kSumChunk));
+    const SizeFormula spread = times(elements, e_.formula(std::span(outer_).subspan(kept)));
+    return is_at_most(spread, kNear / size_of(acc_of(reduces_[0])));
+  }
+
+  void stretches_chunk(int layer, ValueId block, ValueId chunk, ValueId begin, ValueId end) {
+    Builder& b = e_.b;
+    const ValueId width = b.i64(kSumLanes);
+    std::vector<Folded*> folded;
+    std::vector<uint32_t> lanes;
+    for (Folded& r : reduces_)
+      if (r.layer == layer) {
+        const SizeFormula count = SizeFormula::constant(columns_ * kSumLanes);
+        folded.push_back(&r);
+        lanes.push_back(e_.add_workspace(ParamKind::Local, acc_of(r), count, "lanes"));
+      }
+    auto each_column = [&](const std::function<void(const Index&, ValueId)>& body) {
+      loop_over_tile(e_, block, outer_, layout_, columns_, [&](const Index& index) {
+        body(index, b.mul(b.urem(column_number(index), b.i64(columns_)), width));
+      });
+    };
+    e_.vector_loop(b.i64(0), b.i64(columns_ * kSumLanes), [&](ValueId at) {
+      for (size_t i = 0; i < folded.size(); ++i)
+        b.store(lanes[i], at, identity(*folded[i]));
+    });
+    const std::span<const ir::Dim> dims = inner_;
+    const ValueId length = b.max(e_.product(dims.subspan(last_stretch())), b.i64(1));
+    auto element = [&](const Index& kept, const Index& slow, ValueId place, ValueId lane) {
+      Index parts = slow;
+      const Index fast = e_.decompose(place, dims.subspan(last_stretch()));
+      parts.insert(parts.end(), fast.begin(), fast.end());
+      for (size_t i = 0; i < folded.size(); ++i) {
+        const ir::Node& n = *folded[i]->node;
+        Builder::At here(b, n.loc);
+        const ValueId x = e_.pull(n.operands[0], e_.with_folded(n, kept, parts));
+        b.store(lanes[i], lane, fold(*folded[i], b.load(lanes[i], lane, false), x));
+      }
+    };
+    e_.serial_loop(b.udiv(begin, length), ceil_div(end, length), [&](ValueId stretch) {
+      const ValueId start = b.mul(stretch, length);
+      const ValueId first = b.max(start, begin), last = b.min(b.add(start, length), end);
+      const Index slow = e_.decompose(stretch, dims.first(last_stretch()));
+      // A piece of it: what fills the lanes once.
+      e_.serial_loop(b.udiv(first, width), ceil_div(last, width), [&](ValueId piece) {
+        const ValueId lane_0 = b.mul(piece, width);
+        const ValueId lo = b.max(first, lane_0), hi = b.min(last, b.add(lane_0, width));
+        each_column([&](const Index& kept, ValueId slot) {
+          e_.vector_loop(lo, hi,
+                         [&](ValueId k) { element(kept, slow, b.sub(k, start), b.add(slot, b.sub(k, lane_0))); });
+        });
+      });
+    });
+    each_column([&](const Index& kept, ValueId slot) {
+      std::vector<std::vector<ValueId>> results;
+      for (size_t i = 0; i < folded.size(); ++i)
+        results.push_back(fold_lanes(*folded[i], lanes[i], slot));
+      chunk_done(layer, kept, chunk, results);
+    });
+  }
+
+  // Lanes that lie side by side, each with what was folded into it, as a chunk of so many elements.
+  std::vector<ValueId> fold_lanes(const Folded& r, uint32_t lanes, ValueId first) {
+    Builder& b = e_.b;
+    Builder::At here(b, r.node->loc);
+    Instr instr = make(KOp::ReduceChunk, {b.i64(0), b.i64(kSumLanes)});
+    instr.reduce = r.node->as<ir::ReduceAttrs>().op;
+    instr.dtype = acc_of(r);
+    const ValueId lane = b.open({DType::I64})[0];
+    b.run_in_lanes();
+    instr.blocks.push_back(b.close({b.load(lanes, b.add(first, lane), false)}));
+    return b.append(std::move(instr), {total_type(r.node->as<ir::ReduceAttrs>().op, acc_of(r))});
+  }
+
+  ValueId ceil_div(ValueId x, ValueId y) { return e_.b.udiv(e_.b.add(x, e_.b.sub(y, e_.b.i64(1))), y); }
+  ValueId identity(const Folded& r) {
+    return e_.b.constant(acc_of(r), identity_of(r.node->as<ir::ReduceAttrs>().op, acc_of(r)));
+  }
+
   DType acc_of(const Folded& r) const { return value_type(e_.type(r.node->operands[0]).dtype); }
   ValueId fold(const Folded& r, ValueId x, ValueId y) {
     return combine(e_.b, r.node->as<ir::ReduceAttrs>().op, acc_of(r), x, y);
@@ -376,6 +488,7 @@ private:
 
   Emitter& e_;
   std::vector<ir::Dim> outer_, inner_;
+  std::vector<int64_t> reduced_;
   Layout layout_;
   int64_t columns_; // of one tile
   bool shares_columns_ = false;
@@ -388,10 +501,11 @@ private:
 
 } // namespace
 
-// Reductions without masks or positions over neighbouring axes, right behind those that the layout has as rows.
+// Reductions without masks or positions over neighbouring axes, right behind those that the layout has as rows, or over
+// the last axis and others.
 bool may_be_flat(const Emitter& e, const KernelShape& shape, const Layout& layout) {
-  if (e.target != Target::Cpu || !layout.vector || layout.last || layout.split >= shape.outer.size()) return false;
-  for (size_t i = 0; i < shape.reduced.size(); ++i)
+  if (e.target != Target::Cpu || layout.last || layout.split >= shape.outer.size()) return false;
+  for (size_t i = 0; layout.vector && i < shape.reduced.size(); ++i)
     if (shape.reduced[i] != static_cast<int64_t>(layout.split + i)) return false;
   for (ir::NodeId id : e.region().nodes) {
     const ir::Node& n = e.function[id];

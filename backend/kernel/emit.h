@@ -83,6 +83,7 @@ public:
   // Outside of vectors, elements of a fold that are folds themselves come one after the other, so that lanes are
   // elements of these.
   bool one_by_one = false;
+  bool stages_stretches = true; // folded_block: do several stretches of memory go through workspace?
   bool checked_apart =
       false; // Guards of the kernel's own region are checked elsewhere: pulling only keeps them in range
   std::set<const ir::Node*> checked; // so are these, wherever they are read

@@ -31,7 +31,7 @@ std::optional<Block> Emitter::folded_block(const ir::Node& n, const Index& kept,
   Block block = b.close(std::move(yields));
   if (!lanes) return block;
   const bool serial = is_nonuniform(block, k) || (one_by_one && has_fold(block));
-  if (!serial && !folds_stretches(n)) return block;
+  if (!serial && !(stages_stretches && folds_stretches(n))) return block;
   if (!chunk) return std::nullopt;
 
   std::vector<uint32_t> staged;

@@ -13,7 +13,7 @@ struct Layout {
   bool vector = true;              // the linear loop is a Vector loop
   int64_t block = 0;               // elements of a tile; 0: block_of
   bool one_by_one = false;         // Map: Emitter::one_by_one
-  bool flat = false;               // Columns: are few of them folded as one stretch of memory?
+  bool flat = false;               // Columns: few of them as one stretch of memory; those of short stretches row by row
   std::optional<size_t> last = {}; // the axis that is the innermost, if it is not the last: the others keep their order
 };
 

@@ -246,14 +246,15 @@ struct Job {
     Layout layout{.vector = !folds_along_memory(shape)};
     Kernel kernel = best_layout(shape.outer, form, layout);
     const Findings found = inspect(kernel);
-    if (found.divisions || found.gathers) return kernel;
+    auto apart = [&](const Findings& f) { return layout.vector && (f.divisions || f.gathers); };
+    if (apart(found)) return kernel;
     bool may = false;
     build([&](Emitter& e) { may = may_be_flat(e, shape, layout); });
     if (!may) return kernel;
     layout.flat = true;
     Kernel flat = with_guards(form, layout);
     const Findings of_flat = inspect(flat);
-    return of_flat.divisions || of_flat.gathers || of_flat.nonuniform ? kernel : flat;
+    return apart(of_flat) || of_flat.nonuniform ? kernel : flat;
   }
 
   // How long rows are, at most, that go side by side through vectors. What is done once for a row, or takes several

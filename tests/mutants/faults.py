@@ -714,3 +714,15 @@ fault(
     "done = MUTANT ? segments : b_.mul(are_many, segments);",
     "the few segments at the end of a row are not folded",
 )
+fault(
+    "backend/kernel/chunked.cpp",
+    "const ValueId first = b.max(start, begin), last = b.min(b.add(start, length), end);",
+    "const ValueId first = MUTANT ? start : b.max(start, begin), last = b.min(b.add(start, length), end);",
+    "of a stretch in which a chunk begins, what is before the chunk is folded, too",
+)
+fault(
+    "backend/cpu/counters.cpp",
+    "state[1] = e_.b.CreateAdd(state[1], further);",
+    "state[1] = e_.b.CreateAdd(state[1], MUTANT ? e_.b.getInt64(0) : further);",
+    "of short rows between two places where a quotient changes, all are the first",
+)

@@ -1,6 +1,7 @@
 #include "kernel_harness.h"
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <tuple>
 
 using namespace tl::test;
 
@@ -154,6 +155,29 @@ TEST_CASE("columns: reductions over leading axes are vectors over columns") {
 )"));
     compare(l);
     CHECK(count(l.text, "for vector") == 2);
+  }
+}
+
+TEST_CASE("columns of short stretches that are far apart are folded stretch by stretch, long ones along themselves") {
+  // Near, far, long; a chunk begins in the middle of a stretch, and of a piece of one.
+  for (auto [rows, columns, length] : {std::tuple{30, 5, 9}, {400, 66, 11}, {130, 40, 100}, {3, 4, 1400}, {0, 4, 9}}) {
+    auto l = lower_text(with_matrix(rows * columns, length, R"(
+  %c: i64 = constant i64 )" + std::to_string(columns) + R"(
+  %r: i64 = constant i64 )" + std::to_string(rows) + R"(
+  %z: f32[%r, %c, %m] = reshape %x
+  %y: f32[%c], %w: f32[%c] = kernel %z, %r, %c, %m {kernel = nest} {
+    %s: f32[%c] = reduce %z {op = sum, ints = [0, 2]}
+    %sb: f32[%r, %c, %m] = broadcast %s {ints = [1]}
+    %d: f32[%r, %c, %m] = sub %z, %sb
+    %v: f32[%c] = reduce %d {op = sum, ints = [0, 2]}
+    %most: f32[%c] = reduce %z {op = max, ints = [0, 2]}
+    yield %v, %most
+  }
+  yield %t, %y, %w
+)"));
+    compare(l);
+    CHECK(count(l.text, "phase tiles") == 2 * 4); // each way of the parts, and what combines them
+    CHECK(count(l.text, ": local f32[2048]") == 3);
   }
 }
 
