@@ -27,7 +27,7 @@ constexpr Fused kFused[] = {
      "i = MatMulInteger a b az bz; f = Cast i to=1; t = Mul as bs; r = Mul f t; y = Add? r bias"},
     {"QLinearAdd", "a as az b bs bz ys yz",
      "one = Constant value_float=1.0; A = DequantizeLinear a one az; B = DequantizeLinear b one bz; ra = Div as ys; "
-     "rb = Div bs ys; P = Mul A ra; Q = Mul B rb; C = Add P Q; Z = Cast yz to=1; S = Add C Z; zero = Sub yz yz; "
+     "rb = Div bs ys; P = Mul A ra; Q = Mul B rb; C = Add P Q; Z = Cast? yz to=1; S = Add? C Z; zero = Sub? yz yz; "
      "y = QuantizeLinear S one zero"}, // the zero point is there before it rounds
     {"QLinearAveragePool", "x s z ys yz",
      "f = DequantizeLinear x s z; p = AveragePool f auto_pad=@auto_pad ceil_mode=@ceil_mode kernel_shape=@kernel_shape "
@@ -38,7 +38,7 @@ constexpr Fused kFused[] = {
      "f = DequantizeLinear x s z; r = LeakyRelu f alpha=@alpha:0.01; y = QuantizeLinear r ys yz"},
     {"QLinearMul", "a as az b bs bz ys yz",
      "one = Constant value_float=1.0; A = DequantizeLinear a one az; B = DequantizeLinear b one bz; p = Mul as bs; "
-     "r = Div p ys; P = Mul A B; C = Mul P r; Z = Cast yz to=1; S = Add C Z; zero = Sub yz yz; "
+     "r = Div p ys; P = Mul A B; C = Mul P r; Z = Cast? yz to=1; S = Add? C Z; zero = Sub? yz yz; "
      "y = QuantizeLinear S one zero"},
     {"QLinearSigmoid", "x s z ys yz", "f = DequantizeLinear x s z; r = Sigmoid f; y = QuantizeLinear r ys yz"},
     {"QLinearSoftmax", "x s z ys yz",
@@ -86,7 +86,7 @@ Attribute attribute_of(std::string name, const std::string& value) {
 
 } // namespace
 
-void add_node(Function& function, std::string_view text, const std::vector<std::string>& left_out) {
+void add_node(Function& function, std::string_view text, std::vector<std::string>& left_out) {
   Node node;
   bool is_result = true;
   for (std::string& word : words_of(text)) {
@@ -111,17 +111,25 @@ void add_node(Function& function, std::string_view text, const std::vector<std::
         function.defaults.push_back(attribute_of(attribute.reference, from.substr(colon + 1)));
     }
   }
+  auto is_left_out = [&](const std::string& input) { return std::count(left_out.begin(), left_out.end(), input) > 0; };
   if (node.op.ends_with('?')) {
     node.op.pop_back();
-    const bool is_whole = std::none_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
-      return std::count(left_out.begin(), left_out.end(), input) > 0;
-    });
-    if (!is_whole) {
+    if (is_left_out(node.inputs.at(0))) {
+      left_out.insert(left_out.end(), node.outputs.begin(), node.outputs.end());
+      return;
+    }
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), is_left_out)) {
       node.op = "Identity";
       node.inputs.resize(1);
     }
   }
+  std::replace_if(node.inputs.begin(), node.inputs.end(), is_left_out, std::string());
   function.nodes.push_back(std::move(node));
+}
+
+void add_node(Function& function, std::string_view text) {
+  std::vector<std::string> none;
+  add_node(function, text, none);
 }
 
 Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs) {

@@ -6,9 +6,10 @@ namespace tl::onnx {
 
 // Adds the node "y = Gelu s approximate=tanh": results, `=`, an operator, inputs and attributes. `axis=@axis` is the
 // call's attribute, `alpha=@alpha:1.7` with what it is without. An operator with a `?` is Identity of its first input
-// where one of its inputs is among those that are left out. `perm=0,2,1` and `axes=1,` are lists of integers, and the
-// input `_` is left out.
-void add_node(Function& function, std::string_view text, const std::vector<std::string>& left_out = {});
+// where another one is among those that are left out; where the first is, so are its results. `perm=0,2,1` and
+// `axes=1,` are lists of integers, and the input `_` is left out.
+void add_node(Function& function, std::string_view text, std::vector<std::string>& left_out);
+void add_node(Function& function, std::string_view text); // nothing is left out
 
 // What a call is: nodes of its inputs, each `;` behind the one before.
 Function function_of(const Node& call, std::string_view inputs, std::string_view nodes, std::string_view outputs);

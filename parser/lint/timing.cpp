@@ -32,42 +32,39 @@ private:
     return is_start ? names_.declared(let->pattern->span) : nullptr;
   }
 
-  // Where the clock is read once more, for the time since `start`.
-  struct Reading {
-    size_t statement;
-    const ast::Expr* clock;
-  };
-
   void follow(const Symbol& start, const std::vector<ast::Stmt*>& statements, size_t first) {
-    const std::vector<Reading> ends = ends_of(start, statements, first);
+    const std::map<const ast::Expr*, size_t> ends = ends_of(start, statements, first);
     if (ends.size() != 1) return; // two readings compare the time of issue with that of the result
+    const auto [clock, end] = *ends.begin();
     bool works = false;
-    for (size_t i = first; i < ends[0].statement; ++i) {
+    for (size_t i = first; i < end; ++i) {
       if (may_wait(*statements[i])) return;
       works = works || does_work(*statements[i]);
     }
-    if (works) report(*ends[0].clock, start, *statements[ends[0].statement - 1]);
+    if (works) report(*clock, start, *statements[end - 1]);
   }
 
-  // `time() - start`, and `end - start` behind `let end = time()`.
-  std::vector<Reading> ends_of(const Symbol& start, const std::vector<ast::Stmt*>& statements, size_t first) const {
-    std::vector<Reading> ends;
-    std::map<const Symbol*, Reading> clocks;
+  // Where the clock is read once more, for `time() - start` or `end - start` behind `let end = time()`: the readings,
+  // and which statements they are in.
+  std::map<const ast::Expr*, size_t> ends_of(const Symbol& start, const std::vector<ast::Stmt*>& statements,
+                                             size_t first) const {
+    std::map<const ast::Expr*, size_t> ends;
+    std::map<const Symbol*, std::pair<const ast::Expr*, size_t>> clocks;
     for (size_t i = first; i < statements.size(); ++i) {
       bool waits = false;
-      std::vector<Reading> here;
+      std::map<const ast::Expr*, size_t> here;
       Visitor visitor;
       visitor.on_expr = [&](const ast::Expr& e) {
         waits = waits || called(e) == "wait" || called(e) == "wait_all";
         const auto* binary = ast::as<ast::Binary>(e);
         if (!binary || binary->op != ast::BinaryOp::Subtract || names_.meaning(binary->right->span) != &start) return;
-        if (reads_clock(binary->left)) here.push_back({i, binary->left});
+        if (reads_clock(binary->left)) here.emplace(binary->left, i);
         if (const auto clock = clocks.find(names_.meaning(binary->left->span)); clock != clocks.end())
-          ends.push_back(clock->second);
+          ends.insert(clock->second);
       };
       visitor.walk(*statements[i]);
-      if (!waits) ends.insert(ends.end(), here.begin(), here.end());
-      if (const Symbol* clock = start_of(*statements[i])) clocks[clock] = {i, ast::as<ast::Let>(*statements[i])->value};
+      if (!waits) ends.merge(here);
+      if (const Symbol* clock = start_of(*statements[i])) clocks[clock] = {ast::as<ast::Let>(*statements[i])->value, i};
     }
     return ends;
   }

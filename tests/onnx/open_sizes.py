@@ -128,6 +128,7 @@ def fused():
     halves = {"s": np.float32(0.25), "t": np.float32(0.5), "zs": np.uint8(120), "zt": np.uint8(5)}
     for op in ["QLinearAdd", "QLinearMul"]:
         yield f"{op} ties", [made(op, "x s zs z s zs t zt")], bytes_of, halves
+        yield f"{op} from zero", [made(op, "x s zs z s zs t")], bytes_of, halves
     pools = [made("QLinearAveragePool", "x s zs r zr", "a", kernel_shape=[2, 2]), made("QLinearGlobalAveragePool", "a r zr t zt", "b")]
     yield "QLinearAveragePool", [*pools, made("QLinearSoftmax", "b t zt s zs", "y", axis=1, opset=13)], {"x": bytes_of["x"]}, steps
     matrix = RNG.integers(0, 256, (5, 4)).astype(np.uint8)
